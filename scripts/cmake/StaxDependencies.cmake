@@ -18,7 +18,28 @@ endfunction()
 stax_need_file(STAX_XXHASH_INCLUDE path xxhash.h libxxhash-dev)
 add_library(stax_xxhash INTERFACE)
 
-# HDF5: the shared one drags in thirty libraries, the static one three archives.
+# stax_static_archive(NAME ARCHIVE): interface target NAME for a copy of ARCHIVE that a shared library can
+# link (hidden_stdio.c says why).
+find_program(STAX_OBJCOPY NAMES objcopy REQUIRED)
+add_library(stax_hidden_stdio STATIC ${CMAKE_SOURCE_DIR}/scripts/cmake/hidden_stdio.c)
+target_link_libraries(stax_hidden_stdio PRIVATE stax_flags)
+
+function(stax_static_archive name archive)
+  set(copy ${CMAKE_BINARY_DIR}/archive/lib${name}.a)
+  add_custom_command(OUTPUT ${copy}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/archive
+    COMMAND ${STAX_OBJCOPY} --redefine-sym stdin=stax_hidden_stdin
+            --redefine-sym stdout=stax_hidden_stdout --redefine-sym stderr=stax_hidden_stderr
+            ${archive} ${copy}
+    DEPENDS ${archive} COMMENT "Copying ${archive}" VERBATIM)
+  add_custom_target(${name}_archive DEPENDS ${copy})
+  add_library(${name} INTERFACE)
+  add_dependencies(${name} ${name}_archive)
+  target_link_libraries(${name} INTERFACE ${copy} stax_hidden_stdio)
+endfunction()
+
+# HDF5: the shared one drags in thirty libraries. The static one asks for libcurl and libcrypto only in its
+# S3 driver (H5FDros3.o, H5FDs3comms.o), whose archive members nothing of ours pulls in.
 set(_hdf5_include_hints PATHS /usr/include/hdf5/serial)
 set(_hdf5_library_hints PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu/hdf5/serial)
 stax_need_file(STAX_HDF5_INCLUDE path hdf5.h libhdf5-dev ${_hdf5_include_hints})
@@ -26,16 +47,24 @@ stax_need_file(STAX_HDF5_LIBRARY library libhdf5.a libhdf5-dev ${_hdf5_library_h
 stax_need_file(STAX_SZ_LIBRARY library libsz.a libaec-dev)
 stax_need_file(STAX_AEC_LIBRARY library libaec.a libaec-dev)
 stax_need_file(STAX_Z_LIBRARY library libz.a zlib1g-dev)
-add_library(stax_hdf5 INTERFACE)
+stax_static_archive(stax_hdf5 ${STAX_HDF5_LIBRARY})
 target_include_directories(stax_hdf5 SYSTEM INTERFACE ${STAX_HDF5_INCLUDE})
 target_link_libraries(stax_hdf5 INTERFACE
-  ${STAX_HDF5_LIBRARY} ${STAX_SZ_LIBRARY} ${STAX_AEC_LIBRARY} ${STAX_Z_LIBRARY} m ${CMAKE_DL_LIBS})
+  ${STAX_SZ_LIBRARY} ${STAX_AEC_LIBRARY} ${STAX_Z_LIBRARY} m ${CMAKE_DL_LIBS} Threads::Threads)
 
 # jansson: JSON in and out, for tuner/ only.
 stax_need_file(STAX_JANSSON_INCLUDE path jansson.h libjansson-dev)
 stax_need_file(STAX_JANSSON_LIBRARY library libjansson.a libjansson-dev)
-add_library(stax_jansson INTERFACE)
-target_link_libraries(stax_jansson INTERFACE ${STAX_JANSSON_LIBRARY})
+stax_static_archive(stax_jansson ${STAX_JANSSON_LIBRARY})
+
+# XGBoost: the header only; strategy `model` opens the library at run time and says so when it is absent.
+add_library(stax_xgboost_headers INTERFACE)
+find_path(STAX_XGBOOST_INCLUDE xgboost/c_api.h)
+if(STAX_XGBOOST_INCLUDE)
+  target_compile_definitions(stax_xgboost_headers INTERFACE STAX_HAVE_XGBOOST=1)
+else()
+  target_compile_definitions(stax_xgboost_headers INTERFACE STAX_HAVE_XGBOOST=0)
+endif()
 
 # CUDA headers: cuda.h, nvrtc.h and cupti.h, read by measure/ alone.
 add_library(stax_cuda_headers INTERFACE)
