@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# scripts/build.sh [release|debug|sanitize|clang]: configures and builds a preset in build/PRESET.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+preset=${1:-release}
+case "$preset" in
+release | debug | sanitize | clang) ;;
+*) die "usage: scripts/build.sh [release|debug|sanitize|clang]" ;;
+esac
+cd "$root"
+build=$root/build/$preset
+mkdir -p "$build"
+# Two builds of one folder at a time would break each other.
+exec 9>"$build/.lock"
+flock 9
+quietly "$build/configure.log" cmake --preset "$preset"
+quietly "$build/build.log" cmake --build --preset "$preset" 9>&-
+say "built $build"
