@@ -2,7 +2,7 @@
  *
  * Grammar, loosest first: `if c then a else b`, `a if c else b`, lambda `(i, j) -> e`, or, and, not, comparisons (chained as in
  * Python; `in`, `not in`), | ^ &, << >>, + -, * / // % @, unary - + !, ** (right), postfix call f(a, k=b), index
- * x[i, a:b:c, None], attribute x.T. `&&`, `||` and `!` are accepted for and, or, not; true/false and True/False too.
+ * x[i, a:b:c, None], attribute x.T, [e for i in list if c]. `&&`, `||` and `!` are accepted for and, or, not; true/false and True/False too.
  * Numbers are ints (decimal, hex) or floats; texts in single or double quotes; `#` starts a comment.
  * The evaluator at the end is for scalars (constraints, sizes); tensor meaning is given by codegen. */
 #ifndef STAX_BASE_EXPR_H
@@ -45,15 +45,25 @@ struct lexer {
     const char *text;
     size_t at;
     struct token token; /* the current token */
+    size_t end;         /* offset behind the last token taken: where a construct that just ended, ends */
+    int depth;          /* of nested parsing; expr_parse refuses to pass EXPR_DEPTH */
     bool failed;
     struct arena *arena;
 };
+
+/* Nesting that a person writes stays below ten; the limit keeps every recursion over expressions safe (chosen). */
+enum { EXPR_DEPTH = 200, EXPR_CHAIN = 1000 };
 
 struct lexer lexer_open(const char *what, const char *text, struct arena *arena); /* first token already read */
 void lexer_next(struct lexer *lexer);
 bool lexer_is(const struct lexer *lexer, const char *text);     /* is the current token this name or mark? */
 bool lexer_accept(struct lexer *lexer, const char *text);       /* takes it if so */
 enum stax_status lexer_expect(struct lexer *lexer, const char *text); /* STAX_USAGE with a caret otherwise */
+/* STAX_USAGE at the current token; the message of a lexer that failed already stays as it is. */
+enum stax_status lexer_error(const struct lexer *lexer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Names the current token for messages: "`x`", "the text \"x\"", "the end". */
+const char *lexer_found(const struct lexer *lexer);
 
 /* STAX_USAGE: "what:line:col: message", then the source line, then a caret line. */
 enum stax_status span_error(const char *what, struct span span, const char *format, ...)
@@ -80,6 +90,7 @@ enum expr_kind {
     EXPR_TUPLE,
     EXPR_IF,        /* kids: condition, then, else */
     EXPR_LAMBDA,    /* names[0..count-2] parameters, kids[count-1] the body (other kids NULL) */
+    EXPR_EACH,      /* [kids[0] for names[1] in kids[1] if kids[2] for names[3] in kids[3] ...]; kids[2] may be NULL */
 };
 
 enum expr_op {
@@ -97,6 +108,7 @@ struct expr {
     double f;
     const char *text; /* EXPR_NAME, EXPR_TEXT, EXPR_ATTRIBUTE */
     int count;
+    int depth; /* of this tree: 1 for a leaf, never over EXPR_CHAIN */
     struct expr **kids;
     const char **names;
     enum expr_op *ops;
