@@ -24,7 +24,7 @@ target_compile_definitions(stax_flags INTERFACE _GNU_SOURCE $<$<CONFIG:Debug>:ST
 # the interpreter and the statistics are compared with stored answers.
 # A truncated message is a message still, so snprintf into a fixed buffer is no warning.
 target_compile_options(stax_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wno-format-truncation -ffp-contract=off -ffunction-sections -fdata-sections
+  -Wall -Wextra -Wpedantic $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> -ffp-contract=off -ffunction-sections -fdata-sections
   $<$<BOOL:${STAX_WERROR}>:-Werror>)
 target_link_options(stax_flags INTERFACE -Wl,--gc-sections)
 
