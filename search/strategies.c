@@ -1,0 +1,12 @@
+/* The table of strategies; the first row is the default. */
+#include "search/strategy.h"
+
+static const struct search_ops *const table[] = {
+    &search_heuristic, &search_exhaustive, &search_random, &search_halving, &search_hyperband,
+};
+
+int search_table(const struct search_ops *const **rows)
+{
+    *rows = table;
+    return (int)STAX_COUNT(table);
+}
