@@ -126,6 +126,33 @@ void ir_finish(struct ir_kernel *kernel); /* computes level, in_r, levels, store
 /* STAX_INTERNAL names the kernel, node and rule that is broken; run after every pass in debug builds. */
 enum stax_status ir_check(const struct ir_program *program);
 void ir_print(struct text *text, const struct ir_program *program);
+/* Like ir_check, and aborts with the message: what passes call in debug builds (nothing otherwise). */
+void ir_debug_check(const struct ir_program *program);
+/* Names of the kernel's variables for index_print: x0 y1 r0_2, by axis and position in `dim`. */
+const char *const *ir_dim_names(const struct ir_kernel *kernel, struct arena *arena);
+void ir_sizes(const struct ir_kernel *kernel, int64_t *size); /* dim sizes as index functions want them */
+
+/* ---- ir_build.c: makes a kernel's nodes; equal pure nodes, loads and constants are made once, constants fold ---- */
+struct ir_builder {
+    struct arena *arena;
+    struct ir_node *node;
+    int nodes, capacity;
+    const int64_t *size; /* of the dims; for indices */
+};
+struct ir_builder ir_build(struct arena *arena, const int64_t *size);
+int ir_build_const(struct ir_builder *builder, enum dtype dtype, double value);
+int ir_build_index(struct ir_builder *builder, enum dtype dtype, const struct index *index);
+int ir_build_load(struct ir_builder *builder, int buffer, enum dtype dtype, const struct index *index, int guard);
+int ir_build_cast(struct ir_builder *builder, enum dtype dtype, int arg);
+int ir_build_pure(struct ir_builder *builder, enum ir_op op, int a, int b, int c); /* args already of one dtype */
+int ir_build_reduce(struct ir_builder *builder, enum ir_reduction reduction, int arg);
+int ir_build_store(struct ir_builder *builder, int buffer, enum dtype dtype, const struct index *index, int arg);
+/* Adds `node` of another kernel with its args already renumbered; finds an equal one first. */
+int ir_build_node(struct ir_builder *builder, const struct ir_node *node);
+/* Hands the nodes that some STORE needs to `kernel`, in order, and runs ir_finish. */
+void ir_build_into(struct ir_builder *builder, struct ir_kernel *kernel);
+/* The value of a pure op in double: the table's definition. */
+double ir_value(enum ir_op op, double a, double b, double c);
 
 /* ---- index.c ---- */
 const struct index *index_const(struct arena *arena, int64_t value);
@@ -143,7 +170,12 @@ void index_range(const struct index *a, const int64_t *size, int64_t *low, int64
 bool index_affine(const struct index *a, int vars, int64_t *coefficient, int64_t *offset);
 bool index_equal(const struct index *a, const struct index *b);
 int64_t index_eval(const struct index *a, const int64_t *vars);
-void index_print(struct text *text, const struct index *a, const char *const *names); /* C syntax, "r0_1 + 8192*x0" */
+/* C syntax, "r0_1 + 8192*x0". Dividends are never negative, so that C's / and % are the floor forms meant here. */
+void index_print(struct text *text, const struct index *a, const char *const *names);
+bool index_uses(const struct index *a, int first, int past); /* some variable in [first, past)? */
+int index_divisions(const struct index *a);                  /* DIV and MOD nodes in it */
+/* True when no value on the way exceeds 32 signed bits; otherwise it must be printed in 64-bit arithmetic. */
+bool index_fits_i32(const struct index *a, const int64_t *size);
 
 /* ---- ir_eval.c: the definition ---- */
 /* Runs the program in double. data[b] holds buffer b's storage as doubles (inputs filled; outputs and scratch written). bound, if not NULL,
