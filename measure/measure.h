@@ -74,10 +74,11 @@ int measure_pending(const struct measure *measure);
  * index over the jobs (paired). A job that fails gets its outcome; the others go on. Blocks. */
 enum stax_status measure_race(struct measure *measure, int jobs, const struct job *const *job, int rounds,
                               uint64_t seed, struct arena *arena, struct trial *trials);
-/* The compiled text of a job for `show --emit ptx`: PTX (cuda) or assembly (cpu). */
-enum stax_status measure_assembly(struct measure *measure, const struct job *job, struct arena *arena,
+/* The compiled text of a job for `show --emit ptx`: PTX (cuda; no GPU needed) or assembly (cpu), by one compile worker started for it. */
+enum stax_status measure_assembly(const struct measure_options *options, const struct job *job, struct arena *arena,
                                   const char **text);
-/* File descriptor that becomes readable when something may be next, for a loop that also watches other things. */
+/* Drops every job that has not begun measuring; their tickets come back as SKIPPED from measure_next. */
+void measure_cancel(struct measure *measure);
 void measure_close(struct measure *measure); /* kills the workers; NULL allowed */
 
 #endif

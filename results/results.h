@@ -23,6 +23,7 @@ struct run; /* a run being recorded */
  * left as it was), STAX_IO for permissions or a full disk. path NULL: $XDG_DATA_HOME/stax-tune/results.h5. */
 enum stax_status db_open(const char *path, bool create, struct arena *arena, struct db **db);
 const char *db_path(const struct db *db);
+const char *db_library_version(void); /* of HDF5, for doctor */
 void db_close(struct db *db); /* NULL allowed */
 
 /* Everything that names a run; texts may be NULL for "". */
