@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/ir.h"
+#include "codegen/passes.h"
 #include "codegen/reference_math.h"
 
 double ir_value(enum ir_op op, double a, double b, double c)
@@ -204,4 +204,32 @@ void ir_build_into(struct ir_builder *builder, struct ir_kernel *kernel)
         kernel->node[kernel->nodes++] = node;
     }
     ir_finish(kernel);
+}
+
+void ir_rebuild(struct ir_kernel *kernel, int dims, struct ir_dim *dim, const struct index *const *with,
+                struct arena *arena)
+{
+    int64_t *size = ARENA_ARRAY(arena, int64_t, dims + 1);
+    int *number = ARENA_ARRAY(arena, int, kernel->nodes + 1);
+    for (int i = 0; i < dims; i++) {
+        size[i] = dim[i].size;
+    }
+    struct ir_builder builder = ir_build(arena, size);
+    for (int i = 0; i < kernel->nodes; i++) {
+        struct ir_node node = kernel->node[i];
+        for (int k = 0; k < 3; k++) {
+            node.arg[k] = node.arg[k] >= 0 ? number[node.arg[k]] : -1;
+        }
+        node.index = node.index ? index_replace(arena, node.index, with, size) : NULL;
+        if (node.op == IR_INDEX) {
+            number[i] = ir_build_index(&builder, node.dtype, node.index);
+        } else if (node.op < IR_PURE_COUNT) {
+            number[i] = ir_build_pure(&builder, node.op, node.arg[0], node.arg[1], node.arg[2]);
+        } else {
+            number[i] = ir_build_node(&builder, &node);
+        }
+    }
+    kernel->dims = dims;
+    kernel->dim = dim;
+    ir_build_into(&builder, kernel);
 }
