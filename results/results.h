@@ -38,6 +38,7 @@ struct run_info {
     const char *key;    /* what makes two runs the same question: hash text over source, space, candidates, device, protocol, strategy, seed, budget */
     const struct space *space;
     int64_t started_unix_ns;
+    double bytes, flop; /* of one call, for GB/s; 0 where unknown */
 };
 
 enum stax_status run_begin(struct db *db, const struct run_info *info, struct arena *arena, struct run **run);
