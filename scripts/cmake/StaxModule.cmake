@@ -7,7 +7,7 @@ set(STAX_MODULES "" CACHE INTERNAL "libraries that have sources")
 
 function(stax_embed_texts table folder out_source)
   file(GLOB_RECURSE texts CONFIGURE_DEPENDS
-    ${folder}/*.stax ${folder}/*.cu ${folder}/*.cuh ${folder}/kernels/* ${folder}/templates/*)
+    ${folder}/*.stax ${folder}/*.cu ${folder}/*.cuh ${folder}/*_math.h ${folder}/kernels/* ${folder}/templates/*)
   list(REMOVE_DUPLICATES texts)
   list(SORT texts)
   list(FILTER texts EXCLUDE REGEX "/\\.|~$|README")
