@@ -49,6 +49,8 @@ struct view {
 };
 enum stax_status view_open(struct db *db, struct view *view);
 void view_close(struct view *view);
+/* From a number that db_runs gave out to the run's place in this view. STAX_NOTFOUND. */
+enum stax_status view_find(struct view *view, uint64_t number, uint64_t *run);
 enum stax_status view_run(struct view *view, uint64_t run, struct arena *arena, struct batch *batch);
 
 /* ---- index.c ---- */

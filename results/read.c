@@ -128,7 +128,7 @@ enum stax_status db_runs(struct db *db, struct arena *arena, struct stored_run *
 }
 
 /* A number given out by db_runs still means the same run after a fold moved it. */
-static enum stax_status find_run(struct view *view, uint64_t number, uint64_t *run)
+enum stax_status view_find(struct view *view, uint64_t number, uint64_t *run)
 {
     struct db *db = view->db;
     *run = number;
@@ -186,7 +186,7 @@ enum stax_status db_trials(struct db *db, uint64_t run, struct arena *arena, str
     *count = 0;
     STAX_TRY(view_open(db, &view));
     uint64_t first = 0;
-    enum stax_status status = run == UINT64_MAX ? STAX_OK : find_run(&view, run, &first);
+    enum stax_status status = run == UINT64_MAX ? STAX_OK : view_find(&view, run, &first);
     if (status == STAX_OK) {
         status = read_trials(&view, first, run == UINT64_MAX ? view.runs : first + 1, run, arena, trials, count);
     }
@@ -200,7 +200,7 @@ enum stax_status db_space(struct db *db, uint64_t run, struct arena *arena, stru
     struct batch batch;
     uint64_t number;
     STAX_TRY(view_open(db, &view));
-    enum stax_status status = find_run(&view, run, &number);
+    enum stax_status status = view_find(&view, run, &number);
     if (status == STAX_OK) status = view_run(&view, number, view.arena, &batch);
     if (status == STAX_OK) status = rows_to_space(&batch, arena, space);
     view_close(&view);

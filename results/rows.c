@@ -48,7 +48,18 @@ void rows_to_device(const struct runs_row *row, struct device_info *device)
 
 static void put_space(struct batch *batch, struct runs_row *run, const struct space *space)
 {
-    struct text constraints = text_make(batch->arena), all = text_make(batch->arena);
+    struct text constraints = text_make(batch->arena), definitions = text_make(batch->arena);
+    struct text all = text_make(batch->arena);
+    text_add(&definitions, "[");
+    for (int i = 0; i < space_definitions(space); i++) {
+        struct value value;
+        text_add(&definitions, i ? ", [" : "[");
+        json_put_text(&definitions, space_definition(space, i, &value));
+        text_add(&definitions, ", ");
+        json_put_value(&definitions, &value);
+        text_add(&definitions, "]");
+    }
+    text_add(&definitions, "]");
     text_add(&constraints, "[");
     for (int i = 0; i < space_constraints(space); i++) {
         if (i) text_add(&constraints, ", ");
@@ -70,7 +81,7 @@ static void put_space(struct batch *batch, struct runs_row *run, const struct sp
     }
     run->space_name = arena_text(batch->arena, text_or_empty(space_name(space)));
     run->constraints = text_string(&constraints);
-    run->definitions = "[]";
+    run->definitions = text_string(&definitions);
     run->space_valid = (int64_t)space_count(space);
     text_put_string(&all, run->constraints);
     text_put_string(&all, run->definitions);
