@@ -26,7 +26,7 @@ allowed() {
     tuner/main.c | tuner/cli*) case $2 in tuner/stax_tune.h | tuner/cli*.h) return 0 ;; *) return 1 ;; esac ;;
     esac
     case $2 in
-    build_id.h) [[ $1 == measure/* || $1 == tuner/* ]] ;;
+    build_id.h) [[ $1 == measure/* || $1 == results/* || $1 == tuner/* ]] ;;
     base/*) return 0 ;;
     "${1%%/*}"/*) return 0 ;;
     codegen/codegen.h | search/search.h | measure/measure.h | results/results.h) [[ $1 == tuner/* ]] ;;

@@ -6,7 +6,7 @@ root=${1:-$(cd "$(dirname "$0")/../.." && pwd -P)}
 cd "$root"
 # Each word is broken by [] so that this file does not find itself.
 left_over='\bTO[D]O\b|\bFIX[M]E\b|\bXX[X]\b|not implemente[d]|\bstu[b]bed\b'
-foreign='sub[a]gent|/wor[k]/|\.\./share[d]\b|\.librar[y]\b|\bclaud[e]\b|\banthropi[c]\b|this sessio[n]\b|\bCI machin[e]\b|\bissue #?[0-9]|co-authored-b[y]'
+foreign='sub[a]gent|/wor[k]/|\.\./share[d]\b|(^|[^a-z0-9_])\.librar[y]\b|\bclaud[e]\b|\banthropi[c]\b|this sessio[n]\b|\bCI machin[e]\b|\bissue #?[0-9]|co-authored-b[y]'
 hosts='\bpypi\.or[g]|registry\.npmj[s]|deb\.debian\.or[g]|crates\.i[o]|archive\.ubuntu\.co[m]|conda\.anaconda\.or[g]'
 
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1 && [ "$(git rev-parse --show-toplevel)" = "$(pwd -P)" ]; then
