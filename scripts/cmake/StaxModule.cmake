@@ -1,13 +1,14 @@
-# stax_module(NAME [LINK targets...]): the static library stax_NAME of the current folder.
+# stax_module(NAME [EMBED] [TEXTS files...] [LINK targets...]): the static library stax_NAME of the current folder.
 #
 # Sources are *.c and */*.c, except main.c, cli*.c, worker_main.c and worker/ (they belong to programs), and
 # except kernels/ and templates/, whose files are data: they are embedded as text, together with every
-# .stax, .cu and .cuh of the folder, under their path inside the folder ("kernels/red_fused.stax").
+# .stax, .cu and .cuh of the folder and the TEXTS named, under their path inside it ("kernels/red_fused.stax").
 set(STAX_MODULES "" CACHE INTERNAL "libraries that have sources")
 
 function(stax_embed_texts table folder out_source)
   file(GLOB_RECURSE texts CONFIGURE_DEPENDS
-    ${folder}/*.stax ${folder}/*.cu ${folder}/*.cuh ${folder}/*_math.h ${folder}/kernels/* ${folder}/templates/*)
+    ${folder}/*.stax ${folder}/*.cu ${folder}/*.cuh ${folder}/kernels/* ${folder}/templates/*)
+  list(APPEND texts ${ARGN})
   list(REMOVE_DUPLICATES texts)
   list(SORT texts)
   list(FILTER texts EXCLUDE REGEX "/\\.|~$|README")
@@ -24,7 +25,8 @@ function(stax_embed_texts table folder out_source)
 endfunction()
 
 function(stax_module name)
-  cmake_parse_arguments(arg "EMBED" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "EMBED" "" "LINK;TEXTS" ${ARGN})
+  list(TRANSFORM arg_TEXTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*/*.c)
   list(FILTER sources EXCLUDE REGEX "/${name}/(main|cli[^/]*|worker_main)\\.c$")
@@ -34,7 +36,7 @@ function(stax_module name)
     return()
   endif()
   if(arg_EMBED)
-    stax_embed_texts(${name}_texts ${folder} embedded)
+    stax_embed_texts(${name}_texts ${folder} embedded ${arg_TEXTS})
   endif()
   add_library(stax_${name} STATIC ${sources} ${embedded})
   target_link_libraries(stax_${name} PUBLIC stax_flags PRIVATE ${arg_LINK} Threads::Threads m ${CMAKE_DL_LIBS})
