@@ -147,31 +147,33 @@ void cuda_fold_level(struct emit *e, int level)
     }
 }
 
-/* The last block of a group to arrive folds the parts (the counter is left at zero for the next call). The fences order
- * the parts before the ticket and the ticket before the reads (CUDA guide, memory fence functions). */
+/* The last block of a group to arrive folds the parts; the counter is left at zero for the next call. One thread takes the ticket with
+ * release and acquire at device scope, which the barriers extend to the block (PTX memory model, causality order); so no thread
+ * waits on a fence of its own. Where one warp folds, the others leave at once. */
 void cuda_last_block(struct emit *e)
 {
     const struct plan_kernel *k = e->k, *fold = k->fold;
     const char *type = emit_size_type(e);
     int64_t parts = fold->bnumel;
     int64_t blocks = k->vec_x ? parts : parts / k->xblock;
+    bool one_warp = fold->threads == 32;
     const char *group = arena_printf(e->arena, "xoffset / %lld", (long long)(k->vec_x ? k->xblock : parts));
-    emit_line(e, "__shared__ bool st_last;");
-    emit_line(e, "__threadfence();");
-    emit_line(e, "__syncthreads();");
-    emit_open(e, "if (threadIdx.x == 0) {");
-    emit_line(e, "const %s group = %s;", type, group);
-    emit_line(e, "st_last = atomicAdd(counter + group, 1u) == %lld;", (long long)(blocks - 1));
-    emit_line(e, "if (st_last) counter[group] = 0;");
-    emit_close(e, "}");
-    emit_line(e, "__syncthreads();");
-    if (fold->threads < k->threads)
-        emit_line(e, "if (!st_last || threadIdx.x >= %d) return;", fold->threads);
-    else
-        emit_line(e, "if (!st_last) return;");
-    emit_line(e, "__threadfence();");
     emit_open(e, "{");
-    emit_line(e, "const %s first = %s;", type, k->vec_x ? "xoffset" : group);
+    emit_line(e, "const %s group = %s;", type, group);
+    if (k->xblock > 1) emit_line(e, "__syncthreads();"); /* else thread 0 itself stored the one partial */
+    if (one_warp) {
+        if (k->threads > 32) emit_line(e, "if (threadIdx.x >= 32) return;");
+        emit_line(e, "unsigned ticket = 0;");
+        emit_line(e, "if (threadIdx.x == 0) ticket = st_ticket(counter + group);");
+        emit_line(e, "ticket = __shfl_sync(0xffffffffu, ticket, 0);");
+    } else {
+        emit_line(e, "__shared__ unsigned ticket;");
+        emit_line(e, "if (threadIdx.x == 0) ticket = st_ticket(counter + group);");
+        emit_line(e, "__syncthreads();");
+    }
+    emit_line(e, "if (ticket != %lld) return;", (long long)(blocks - 1));
+    emit_line(e, "if (threadIdx.x == 0) counter[group] = 0;");
+    emit_line(e, "const %s first = %s;", type, k->vec_x ? "xoffset" : "group");
     emit_open(e, "{");
     e->k = fold;
     e->in_fold = true;

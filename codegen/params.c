@@ -98,7 +98,9 @@ static void add_forms(struct maker *m, bool persistent, bool looped)
     if (looped) add_text(m, KNOB_FORM, CHOICE_RED, "red");
     if (split) add_text(m, KNOB_FORM, CHOICE_SPLIT, "split");
     add_text(m, KNOB_FINISH, PLAN_TWO_KERNEL, "two_kernel");
-    if (split && cuda) add_text(m, KNOB_FINISH, PLAN_LAST_BLOCK, "last_block");
+    /* The last block's group is counted along x alone. */
+    bool plain = !ir_axis_present(m->ir, IR_AXIS_Y) && !ir_axis_present(m->ir, IR_AXIS_Z);
+    if (split && cuda && plain) add_text(m, KNOB_FINISH, PLAN_LAST_BLOCK, "last_block");
     if (!split) return;
     constrain(m, "(FORM$ == 'split') == (RSPLIT$ > 1)");
     if (cuda) {

@@ -164,7 +164,7 @@ static void plan_last_block(struct plan_kernel *first, struct plan_kernel *fold)
     if (first->vec_x) {
         fold->threads = first->threads;
         fold->xblock = first->xblock;
-        fold->ve = fold->xnumel % first->ve == 0 ? first->ve : 1;
+        fold->ve = derived_vector(fold);
         first->counter = (int)((first->xnumel + first->xblock - 1) / first->xblock);
     } else {
         fold->threads = 32;

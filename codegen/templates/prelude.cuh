@@ -2,6 +2,7 @@
 // Values travel between memory and registers as 32-bit words, so that one load serves every data type; st_get_* takes element e
 // out of the words of a vector and st_put_* puts one in. All loops over e unroll, so the words stay in registers.
 
+#pragma nv_diag_suppress 177 // not every kernel uses every helper and constant
 #define ST_FN static __device__ __forceinline__
 
 ST_FN float st_inf() { return __int_as_float(0x7f800000); }
@@ -54,6 +55,14 @@ ST_FN void st_load_l2(unsigned (&w)[4], const void *p)
 ST_LOAD_MORE(st_load)
 ST_LOAD_MORE(st_load_first)
 ST_LOAD_MORE(st_load_l2)
+
+// Takes a ticket: releases what this thread, and through a barrier its block, wrote; acquires what earlier tickets released.
+ST_FN unsigned st_ticket(unsigned *counter)
+{
+    unsigned ticket;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(ticket) : "l"(counter) : "memory");
+    return ticket;
+}
 
 // ---- stores: plain, and _first for data not read again here ----
 ST_FN void st_store(void *p, const unsigned (&w)[1]) { *(unsigned *)p = w[0]; }
