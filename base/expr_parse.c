@@ -61,13 +61,11 @@ static enum stax_status make(struct lexer *lexer, enum expr_kind kind, size_t st
     expr->kids = list.kids;
     expr->names = list.names;
     for (int i = 0; i < list.count; i++) {
-        if (list.kids[i] && list.kids[i]->depth > expr->depth)
-            expr->depth = list.kids[i]->depth;
+        if (list.kids[i] && list.kids[i]->depth > expr->depth) expr->depth = list.kids[i]->depth;
     }
     expr->depth++;
     *out = expr;
-    if (expr->depth <= EXPR_CHAIN)
-        return STAX_OK;
+    if (expr->depth <= EXPR_CHAIN) return STAX_OK;
     return span_error(lexer->what, expr->span,
                       "this expression is too long: at most %d operators in a chain", EXPR_CHAIN);
 }
@@ -78,8 +76,7 @@ static enum stax_status make_op(struct lexer *lexer, enum expr_kind kind, enum e
 {
     struct list list = {0};
     list_add(lexer->arena, &list, left, NULL);
-    if (right)
-        list_add(lexer->arena, &list, right, NULL);
+    if (right) list_add(lexer->arena, &list, right, NULL);
     STAX_TRY(make(lexer, kind, start, list, out));
     (*out)->op = op;
     return STAX_OK;
@@ -87,18 +84,15 @@ static enum stax_status make_op(struct lexer *lexer, enum expr_kind kind, enum e
 
 static enum stax_status enter(struct lexer *lexer)
 {
-    if (++lexer->depth <= EXPR_DEPTH)
-        return STAX_OK;
+    if (++lexer->depth <= EXPR_DEPTH) return STAX_OK;
     return lexer_error(lexer, "this is nested too deeply: at most %d levels", EXPR_DEPTH);
 }
 
 static bool is_keyword(const struct token *token)
 {
-    if (token->kind != TOKEN_NAME)
-        return false;
+    if (token->kind != TOKEN_NAME) return false;
     for (size_t i = 0; i < STAX_COUNT(keywords); i++) {
-        if (strcmp(token->text, keywords[i]) == 0)
-            return true;
+        if (strcmp(token->text, keywords[i]) == 0) return true;
     }
     return false;
 }
@@ -152,8 +146,7 @@ static enum stax_status parse_each(struct lexer *lexer, size_t start, struct exp
         STAX_TRY(lexer_expect(lexer, "in"));
         struct expr *values, *condition = NULL;
         STAX_TRY(parse_or(lexer, &values));
-        if (lexer_accept(lexer, "if"))
-            STAX_TRY(parse_or(lexer, &condition));
+        if (lexer_accept(lexer, "if")) STAX_TRY(parse_or(lexer, &condition));
         list_add(lexer->arena, &list, values, name);
         list_add(lexer->arena, &list, condition, NULL);
     }
@@ -174,8 +167,7 @@ static enum stax_status parse_list(struct lexer *lexer, struct expr **out)
             return lexer_expect(lexer, "]");
         }
         list_add(lexer->arena, &list, kid, NULL);
-        if (!lexer_accept(lexer, ","))
-            break;
+        if (!lexer_accept(lexer, ",")) break;
     }
     STAX_TRY(lexer_expect(lexer, "]"));
     return make(lexer, EXPR_LIST, start, list, out);
@@ -216,8 +208,7 @@ static enum stax_status parse_parentheses(struct lexer *lexer, struct expr **out
             STAX_TRY(parse_each(lexer, kid_start, kid, &kid));
         }
         list_add(lexer->arena, &list, kid, NULL);
-        if (!lexer_is(lexer, ","))
-            break;
+        if (!lexer_is(lexer, ",")) break;
         tuple = true;
         lexer_next(lexer);
     }
@@ -237,10 +228,8 @@ static enum stax_status parse_parentheses(struct lexer *lexer, struct expr **out
 
 static enum stax_status parse_primary(struct lexer *lexer, struct expr **out)
 {
-    if (lexer_is(lexer, "("))
-        return parse_parentheses(lexer, out);
-    if (lexer_is(lexer, "["))
-        return parse_list(lexer, out);
+    if (lexer_is(lexer, "(")) return parse_parentheses(lexer, out);
+    if (lexer_is(lexer, "[")) return parse_list(lexer, out);
     size_t start = lexer->token.span.start;
     STAX_TRY(parse_leaf(lexer, out));
     if ((*out)->kind == EXPR_NAME && lexer_is(lexer, "->"))
@@ -268,8 +257,7 @@ static enum stax_status parse_arguments(struct lexer *lexer, size_t start, struc
                               "a plain argument cannot follow one with a keyword");
         }
         list_add(lexer->arena, &list, kid, name);
-        if (!lexer_accept(lexer, ","))
-            break;
+        if (!lexer_accept(lexer, ",")) break;
     }
     STAX_TRY(lexer_expect(lexer, ")"));
     return make(lexer, EXPR_CALL, start, list, out);
@@ -313,8 +301,7 @@ static enum stax_status parse_subscripts(struct lexer *lexer, size_t start, stru
     lexer_next(lexer);
     do {
         struct expr *kid;
-        if (list.count > 1 && lexer_is(lexer, "]"))
-            break; /* a trailing comma */
+        if (list.count > 1 && lexer_is(lexer, "]")) break; /* a trailing comma */
         STAX_TRY(parse_subscript(lexer, &kid));
         list_add(lexer->arena, &list, kid, NULL);
     } while (lexer_accept(lexer, ","));
@@ -351,8 +338,7 @@ static enum stax_status parse_power(struct lexer *lexer, struct expr **out)
 {
     size_t start = lexer->token.span.start;
     STAX_TRY(parse_postfix(lexer, out));
-    if (!lexer_accept(lexer, "**"))
-        return STAX_OK;
+    if (!lexer_accept(lexer, "**")) return STAX_OK;
     struct expr *exponent;
     STAX_TRY(parse_unary(lexer, &exponent));
     return make_op(lexer, EXPR_BINARY, EXPR_OP_POW, start, *out, exponent, out);
@@ -363,10 +349,8 @@ static enum stax_status parse_unary(struct lexer *lexer, struct expr **out)
     size_t start = lexer->token.span.start;
     STAX_TRY(enter(lexer));
     enum expr_op op = EXPR_OP_NEG;
-    if (lexer_is(lexer, "+"))
-        op = EXPR_OP_POS;
-    if (lexer_is(lexer, "!"))
-        op = EXPR_OP_NOT;
+    if (lexer_is(lexer, "+")) op = EXPR_OP_POS;
+    if (lexer_is(lexer, "!")) op = EXPR_OP_NOT;
     if (lexer_accept(lexer, "-") || lexer_accept(lexer, "+") || lexer_accept(lexer, "!")) {
         STAX_TRY(parse_unary(lexer, out));
         STAX_TRY(make_op(lexer, EXPR_UNARY, op, start, *out, NULL, out));
@@ -381,8 +365,7 @@ static const struct operation *find(const struct operation *table, size_t count,
                                     const struct lexer *lexer)
 {
     for (size_t i = 0; i < count; i++) {
-        if (lexer_is(lexer, table[i].text))
-            return &table[i];
+        if (lexer_is(lexer, table[i].text)) return &table[i];
     }
     return NULL;
 }
@@ -393,8 +376,7 @@ static enum stax_status parse_binary(struct lexer *lexer, int level, struct expr
     STAX_TRY(parse_unary(lexer, out));
     for (;;) {
         const struct operation *row = find(binaries, STAX_COUNT(binaries), lexer);
-        if (!row || row->level < level)
-            return STAX_OK;
+        if (!row || row->level < level) return STAX_OK;
         lexer_next(lexer);
         struct expr *right;
         STAX_TRY(parse_binary(lexer, row->level + 1, &right));
@@ -408,15 +390,13 @@ static bool accept_comparison(struct lexer *lexer, enum expr_op *op)
     if (lexer_is(lexer, "not")) {
         struct lexer ahead = *lexer;
         lexer_next(&ahead);
-        if (!lexer_accept(&ahead, "in"))
-            return false;
+        if (!lexer_accept(&ahead, "in")) return false;
         *lexer = ahead;
         *op = EXPR_OP_NOT_IN;
         return true;
     }
     const struct operation *row = find(comparisons, STAX_COUNT(comparisons), lexer);
-    if (!row)
-        return false;
+    if (!row) return false;
     lexer_next(lexer);
     *op = row->op;
     return true;
@@ -435,8 +415,7 @@ static enum stax_status parse_comparison(struct lexer *lexer, struct expr **out)
         STAX_TRY(parse_binary(lexer, 0, &kid));
         list_add(lexer->arena, &list, kid, NULL);
     }
-    if (list.count == 1)
-        return STAX_OK;
+    if (list.count == 1) return STAX_OK;
     STAX_TRY(make(lexer, EXPR_COMPARE, start, list, out));
     (*out)->ops = arena_copy(lexer->arena, ops, (size_t)(list.count - 1) * sizeof *ops);
     return STAX_OK;
@@ -445,8 +424,7 @@ static enum stax_status parse_comparison(struct lexer *lexer, struct expr **out)
 static enum stax_status parse_not(struct lexer *lexer, struct expr **out)
 {
     size_t start = lexer->token.span.start;
-    if (!lexer_accept(lexer, "not"))
-        return parse_comparison(lexer, out);
+    if (!lexer_accept(lexer, "not")) return parse_comparison(lexer, out);
     STAX_TRY(enter(lexer));
     STAX_TRY(parse_not(lexer, out));
     lexer->depth--;
@@ -486,8 +464,7 @@ static enum stax_status parse_conditional(struct lexer *lexer, struct expr **out
         STAX_TRY(expr_parse(lexer, &then));
     } else {
         STAX_TRY(parse_or(lexer, out));
-        if (!lexer_accept(lexer, "if"))
-            return STAX_OK;
+        if (!lexer_accept(lexer, "if")) return STAX_OK;
         then = *out;
         STAX_TRY(parse_or(lexer, &condition));
     }
@@ -513,7 +490,6 @@ enum stax_status expr_parse_text(const char *what, const char *text, struct aren
 {
     struct lexer lexer = lexer_open(what, text, arena);
     STAX_TRY(expr_parse(&lexer, expr));
-    if (lexer.token.kind == TOKEN_END)
-        return STAX_OK;
+    if (lexer.token.kind == TOKEN_END) return STAX_OK;
     return lexer_error(&lexer, "expected the end or an operator but found %s", lexer_found(&lexer));
 }

@@ -25,11 +25,9 @@ static size_t character_bytes(const char *text)
 {
     unsigned char lead = (unsigned char)text[0];
     size_t length = lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
-    if (lead >= 0xf8)
-        length = 1;
+    if (lead >= 0xf8) length = 1;
     for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            return 1;
+        if (((unsigned char)text[i] & 0xc0) != 0x80) return 1;
     }
     return length;
 }
@@ -83,12 +81,10 @@ static void shown_part(const char *text, size_t from, size_t start, size_t *firs
     *last = from;
     while (text[*last] && text[*last] != '\n' && text[*last] != '\r')
         *last += character_bytes(text + *last);
-    while (start - *first > BEFORE)
-        *first += character_bytes(text + *first);
+    while (start - *first > BEFORE) *first += character_bytes(text + *first);
     if (*last > start + AFTER) {
         *last = start;
-        while (*last < start + AFTER)
-            *last += character_bytes(text + *last);
+        while (*last < start + AFTER) *last += character_bytes(text + *last);
     }
 }
 
@@ -104,13 +100,11 @@ enum stax_status span_error(const char *what, struct span span, const char *form
     va_end(args);
 
     size_t from = span.start;
-    while (from > 0 && span.text[from - 1] != '\n')
-        from--;
+    while (from > 0 && span.text[from - 1] != '\n') from--;
     size_t first, last;
     shown_part(span.text, from, span.start, &first, &last);
     size_t end = span.start + span.length;
-    if (end > last)
-        end = last;
+    if (end > last) end = last;
     const char *dots = first > from ? "..." : "";
     text_printf(&out, "    %s", dots);
     draw_characters(&out, span.text, first, last, DRAW_SOURCE);
@@ -128,8 +122,7 @@ enum stax_status span_error(const char *what, struct span span, const char *form
 const char *lexer_found(const struct lexer *lexer)
 {
     const struct token *token = &lexer->token;
-    if (token->kind == TOKEN_END)
-        return "the end";
+    if (token->kind == TOKEN_END) return "the end";
     if (token->kind == TOKEN_TEXT)
         return arena_printf(lexer->arena, "the text \"%.40s\"", token->text);
     return arena_printf(lexer->arena, "`%.*s`",
@@ -139,8 +132,7 @@ const char *lexer_found(const struct lexer *lexer)
 
 enum stax_status lexer_error(const struct lexer *lexer, const char *format, ...)
 {
-    if (lexer->failed)
-        return STAX_USAGE;
+    if (lexer->failed) return STAX_USAGE;
     va_list args;
     va_start(args, format);
     const char *message = arena_vprintf(lexer->arena, format, args);
@@ -165,8 +157,7 @@ static void skip_blanks(struct lexer *lexer)
         lexer->at = 3; /* a byte order mark */
     for (;;) {
         if (text[lexer->at] == '#') {
-            while (text[lexer->at] && text[lexer->at] != '\n')
-                lexer->at++;
+            while (text[lexer->at] && text[lexer->at] != '\n') lexer->at++;
         } else if (text[lexer->at] && strchr(" \t\r\n\f\v", text[lexer->at])) {
             lexer->at++;
         } else {
@@ -213,8 +204,7 @@ static void lex_number(struct lexer *lexer)
     bool real = false;
     if (hex) {
         at += 2;
-        while (isxdigit((unsigned char)text[at]))
-            at++;
+        while (isxdigit((unsigned char)text[at])) at++;
     } else {
         at = skip_digits(text, at);
         if (text[at] == '.' && text[at + 1] != '.') { /* `2..8` is a range, not `2.` */
@@ -223,8 +213,7 @@ static void lex_number(struct lexer *lexer)
         }
         size_t exponent = at + 1;
         if ((text[at] == 'e' || text[at] == 'E')) {
-            if (text[exponent] == '+' || text[exponent] == '-')
-                exponent++;
+            if (text[exponent] == '+' || text[exponent] == '-') exponent++;
             if (isdigit((unsigned char)text[exponent])) {
                 real = true;
                 at = skip_digits(text, exponent);
@@ -232,16 +221,14 @@ static void lex_number(struct lexer *lexer)
         }
     }
     if (is_name_byte(text[at]) || (hex && at == start + 2)) {
-        while (is_name_byte(text[at]))
-            at++;
+        while (is_name_byte(text[at])) at++;
         fail(lexer, start, at - start, "this is neither a number nor a name");
         return;
     }
     char *digits = arena_text_n(lexer->arena, text + start, at - start);
     size_t kept = 0;
     for (size_t i = 0; i < at - start; i++) {
-        if (digits[i] != '_')
-            digits[kept++] = digits[i];
+        if (digits[i] != '_') digits[kept++] = digits[i];
     }
     digits[kept] = '\0';
     lexer->at = at;
@@ -289,8 +276,7 @@ static void lex_mark(struct lexer *lexer)
     const char *text = lexer->text + lexer->at;
     for (size_t i = 0; i < STAX_COUNT(marks); i++) {
         size_t length = strlen(marks[i]);
-        if (strncmp(text, marks[i], length) != 0)
-            continue;
+        if (strncmp(text, marks[i], length) != 0) continue;
         lexer->token.kind = TOKEN_MARK;
         lexer->token.text = marks[i];
         lexer->token.span.length = length;
@@ -307,21 +293,18 @@ static void lex_mark(struct lexer *lexer)
 
 void lexer_next(struct lexer *lexer)
 {
-    if (lexer->failed)
-        return;
+    if (lexer->failed) return;
     lexer->end = lexer->token.span.start + lexer->token.span.length;
     skip_blanks(lexer);
     const char *text = lexer->text + lexer->at;
     lexer->token = (struct token){
         .kind = TOKEN_END, .span = {lexer->text, lexer->at, 0}, .text = ""};
-    if (*text == '\0')
-        return;
+    if (*text == '\0') return;
     if (isdigit((unsigned char)text[0]) || (text[0] == '.' && isdigit((unsigned char)text[1]))) {
         lex_number(lexer);
     } else if (isalpha((unsigned char)text[0]) || text[0] == '_') {
         size_t length = 1;
-        while (is_name_byte(text[length]))
-            length++;
+        while (is_name_byte(text[length])) length++;
         lexer->token.kind = TOKEN_NAME;
         lexer->token.text = arena_text_n(lexer->arena, text, length);
         lexer->token.span.length = length;
@@ -349,15 +332,13 @@ bool lexer_is(const struct lexer *lexer, const char *text)
 
 bool lexer_accept(struct lexer *lexer, const char *text)
 {
-    if (!lexer_is(lexer, text))
-        return false;
+    if (!lexer_is(lexer, text)) return false;
     lexer_next(lexer);
     return true;
 }
 
 enum stax_status lexer_expect(struct lexer *lexer, const char *text)
 {
-    if (lexer_accept(lexer, text))
-        return STAX_OK;
+    if (lexer_accept(lexer, text)) return STAX_OK;
     return lexer_error(lexer, "expected `%s` but found %s", text, lexer_found(lexer));
 }

@@ -21,7 +21,7 @@
 struct param {
     const char *name;
     int count;            /* number of values */
-    struct value *values; /* distinct; ordered numeric values ascending as given */
+    struct value *values; /* distinct; numeric values ascending whatever the order given, others as given */
     bool ordered;         /* numeric and neither boolean nor declared categorical */
 };
 
@@ -41,7 +41,10 @@ enum stax_status space_add_constraint(struct space *space, const char *expressio
 enum stax_status space_define(struct space *space, const char *name, struct value value);
 /* A space that holds exactly the given configurations (a recorded cache): `rows` vectors of value indices. */
 enum stax_status space_restrict_to(struct space *space, const int *rows, uint64_t count);
-enum stax_status space_finish(struct space *space); /* builds the trees; STAX_USAGE for a bad constraint */
+/* Builds the trees; STAX_USAGE for a bad constraint, STAX_LIMIT when constraints couple too many values to count. A constraint
+ * that cannot be evaluated for a configuration (it divides by zero ...) excludes it, and space_warning says so. */
+enum stax_status space_finish(struct space *space);
+const char *space_warning(const struct space *space); /* NULL when there is nothing to say */
 
 const char *space_name(const struct space *space);
 int space_params(const struct space *space);
@@ -49,6 +52,8 @@ const struct param *space_param(const struct space *space, int index);
 int space_find(const struct space *space, const char *name); /* -1 when absent */
 int space_constraints(const struct space *space);
 const char *space_constraint(const struct space *space, int index);
+int space_definitions(const struct space *space); /* the names of space_define, in their order */
+const char *space_definition(const struct space *space, int index, struct value *value);
 double space_cartesian(const struct space *space); /* product of the value counts; may exceed 2^64 */
 uint64_t space_count(const struct space *space);   /* valid configurations; exact */
 size_t space_bytes(const struct space *space);     /* memory held by the trees */
@@ -61,10 +66,12 @@ uint64_t space_sample(const struct space *space, struct rng *rng); /* uniform ov
 /* Valid neighbours, ascending without duplicates and without `config` itself.
  * STEP: one ordered numeric parameter times or over 2, the adjacent value where that is absent; every other value of a
  * categorical one (DESIGN: coordinate). ANY: one parameter to any other value (Hamming 1). ADJACENT: every parameter moves by at
- * most one position, at least one does. Returns how many; writes at most `capacity`. */
+ * most one position, at least one does. Returns how many it wrote, at most `capacity`: the first ones. */
 enum space_neighbours { SPACE_STEP, SPACE_ANY, SPACE_ADJACENT };
 int space_neighbours(const struct space *space, uint64_t config, enum space_neighbours kind, uint64_t *out,
                      int capacity);
+/* A capacity that is enough for STEP and ANY: the number of other values of all parameters. */
+int space_neighbours_most(const struct space *space);
 
 /* "XBLOCK=8, num_warps=4" in the order of the parameters. */
 char *space_config_text(const struct space *space, uint64_t config, struct arena *arena);

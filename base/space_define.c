@@ -1,4 +1,5 @@
-/* Reading the fixed names of a space back, so that a stored space can be rebuilt with them; see space.h. */
+/* Reading the fixed names of a space back, so that a stored space can be rebuilt with them; see
+ * space.h. */
 #include "base/space_impl.h"
 
 int space_definitions(const struct space *space)
