@@ -1,5 +1,5 @@
 /* Other tuners' files as plain tables: Kernel Tuner caches and T4 results (both also gzipped, and cut off in the
- * middle), and T1 descriptions of a space. Private to results/.
+ * middle), and T1 descriptions of a space. Part of results.h.
  *
  * A recording is indexed by the rank of a configuration in its space, which holds exactly the recorded configurations.
  * Times are read as the writers mean them: milliseconds. */

@@ -15,6 +15,7 @@
 #include "base/space.h"
 #include "base/status.h"
 #include "base/trial.h"
+#include "results/import.h" /* other tuners' files; part of this header */
 
 struct db;  /* an open database */
 struct run; /* a run being recorded */

@@ -1,0 +1,146 @@
+/* simulate: strategies on recorded spaces, judged by the published method; and counts of described spaces. */
+#include <math.h>
+#include <string.h>
+
+#include "tuner/session.h"
+#include "tuner/simulate.h"
+
+/* Other tuners' recordings: everything but running is the compile cost, as the published budgets count it. */
+static enum stax_status take_import(const char *path, struct arena *arena, struct recorded *out)
+{
+    struct recording *recording;
+    STAX_TRY(import_recording(path, arena, &recording));
+    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, recording->rows);
+    for (uint64_t i = 0; i < recording->rows; i++) {
+        const struct recording_row *row = &recording->row[i];
+        config[i] = (struct recorded_config){.outcome = row->outcome,
+                                             .time_ns = row->time_ns,
+                                             .compile_s = row->compile_s + row->verify_s,
+                                             .run_s = row->benchmark_s,
+                                             .samples = row->samples,
+                                             .sample_ns = row->sample_ns};
+    }
+    *out = (struct recorded){.name = path, .space = recording->space, .config = config};
+    return STAX_OK;
+}
+
+static enum stax_status take_replay(const char *path, struct arena *arena, struct recorded *out)
+{
+    struct replay *replay;
+    STAX_TRY(replay_open(path, arena, &replay));
+    const struct space *space = replay_space(replay);
+    uint64_t count = space_count(space);
+    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, count);
+    for (uint64_t i = 0; i < count; i++) {
+        struct hash128 hash = space_config_hash(space, i);
+        struct trial trial;
+        STAX_TRY(replay_trial(replay, &hash, FIDELITY_AUTO, 0, arena, &trial));
+        config[i] = (struct recorded_config){.outcome = trial.outcome,
+                                             .time_ns = trial_time_ns(&trial),
+                                             .compile_s = trial.compile.seconds,
+                                             .run_s = trial.measure_s,
+                                             .samples = trial.samples,
+                                             .sample_ns = trial.span_ns};
+    }
+    *out = (struct recorded){.name = path, .space = space, .config = config};
+    return STAX_OK;
+}
+
+static enum stax_status take_space(const char *path, struct arena *arena, struct recorded *out)
+{
+    size_t length = strlen(path);
+    bool ours = length > 3 && strcmp(path + length - 3, ".h5") == 0;
+    return ours ? take_replay(path, arena, out) : take_import(path, arena, out);
+}
+
+/* --strategy A,B,C (or auto) and, for each, its own --set values. */
+static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, int *count,
+                                        struct simulate_entry **entries)
+{
+    const struct option_values *set = &tuner->option[OPTION_SET];
+    char *list = arena_text(arena, option_text(tuner, OPTION_STRATEGY)), *save = NULL;
+    *entries = ARENA_ARRAY(arena, struct simulate_entry, strlen(list) + 1);
+    *count = 0;
+    for (char *name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+        const char **own = ARENA_ARRAY(arena, const char *, set->count);
+        struct simulate_entry entry = {.strategy = name, .setting = own};
+        size_t length = strlen(name);
+        for (int i = 0; i < set->count; i++)
+            if (strncmp(set->text[i], name, length) == 0 && set->text[i][length] == '.')
+                own[entry.settings++] = set->text[i] + length + 1;
+        (*entries)[(*count)++] = entry;
+    }
+    if (*count == 0) STAX_RETURN(STAX_USAGE, "--strategy: name one or more, as in --strategy random,auto");
+    return STAX_OK;
+}
+
+/* One line a file: valid configurations, combinations, seconds, bytes. */
+static enum stax_status count_spaces(stax_tuner *tuner, struct arena *arena)
+{
+    const struct option_values *files = &tuner->option[OPTION_SPACE];
+    for (int i = 0; i < files->count; i++) {
+        struct t1 *t1 = ARENA_NEW(arena, struct t1);
+        double start = now_s();
+        STAX_TRY(import_t1(files->text[i], arena, t1));
+        say(tuner, 1, "%llu\n", (unsigned long long)space_count(t1->space));
+        say(tuner, 2, "%s: %llu valid of %.0f in %.3f s, %.1f MB\n", files->text[i],
+            (unsigned long long)space_count(t1->space), space_cartesian(t1->space), now_s() - start,
+            (double)space_bytes(t1->space) / 1e6);
+    }
+    return STAX_OK;
+}
+
+static enum stax_status take_options(stax_tuner *tuner, uint64_t valid, struct simulate_options *options)
+{
+    int64_t repeats, seed;
+    struct budget budget;
+    STAX_TRY(option_int(tuner, OPTION_REPEATS, 1, 1000000, &repeats));
+    STAX_TRY(option_int(tuner, OPTION_SEED, 0, INT64_MAX, &seed));
+    *options = (struct simulate_options){.repeats = (int)repeats,
+                                         .seed = (uint64_t)seed,
+                                         .cutoff = 0.95, /* autotuning methodology 2024, section 4.1 */
+                                         .start = 0.01,
+                                         .budget_configs = UINT64_MAX,
+                                         .quantile = 0.05,
+                                         .confidence = 0.95};
+    if (!option_given(tuner, OPTION_BUDGET)) return STAX_OK;
+    STAX_TRY(budget_parse(tuner, valid, &budget));
+    options->budget_configs = budget.configs;
+    options->budget_s = isfinite(budget.seconds) ? budget.seconds : 0;
+    return STAX_OK;
+}
+
+static enum stax_status run_simulation(stax_tuner *tuner, struct arena *arena)
+{
+    const struct option_values *files = &tuner->option[OPTION_SPACE];
+    int entries;
+    struct simulate_entry *entry;
+    const char *path = option_text(tuner, OPTION_JSON);
+    if (path && files->count > 1) STAX_RETURN(STAX_USAGE, "--json takes one --space at a time");
+    STAX_TRY(take_strategies(tuner, arena, &entries, &entry));
+    for (int i = 0; i < files->count; i++) {
+        struct recorded recorded;
+        struct simulate_options options;
+        struct simulate_report report;
+        STAX_TRY(take_space(files->text[i], arena, &recorded));
+        STAX_TRY(take_options(tuner, space_count(recorded.space), &options));
+        STAX_TRY(simulate(&recorded, &options, entries, entry, arena, &report));
+        bool to_stdout = path && strcmp(path, "-") == 0;
+        say(tuner, to_stdout ? 2 : 1, "%s", simulate_table(&report, arena));
+        if (path) STAX_TRY(write_document(tuner, path, simulate_json(&report, arena)));
+    }
+    return STAX_OK;
+}
+
+enum stax_status command_simulate(stax_tuner *tuner, int count, const char *const *arguments, int *exit_code)
+{
+    (void)exit_code;
+    if (count) STAX_RETURN(STAX_USAGE, "unexpected argument %s; name files with --space", arguments[0]);
+    if (!option_given(tuner, OPTION_SPACE))
+        STAX_RETURN(STAX_USAGE, "name a recorded space: --space FILE (a .h5 of ours, a Kernel Tuner cache or T4; T1 with --count)");
+    struct arena *arena = arena_create();
+    enum stax_status status =
+        option_given(tuner, OPTION_ONLY_COUNT) ? count_spaces(tuner, arena) : run_simulation(tuner, arena);
+    arena_destroy(arena);
+    return status;
+}
