@@ -126,7 +126,7 @@ static enum stax_status open_db(struct db *db, bool create)
     STAX_TRY(status);
     status = db_fold(db);
     if (status != STAX_OK) log_write(LOG_WARNING, "%s", status_message()); /* what is there can still be read */
-    return index_load(db);
+    return rec_index_load(db);
 }
 
 static void close_db(void *data)

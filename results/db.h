@@ -54,8 +54,8 @@ enum stax_status view_find(struct view *view, uint64_t number, uint64_t *run);
 enum stax_status view_run(struct view *view, uint64_t run, struct arena *arena, struct batch *batch);
 
 /* ---- index.c ---- */
-enum stax_status index_load(struct db *db);
+enum stax_status rec_index_load(struct db *db);
 /* Adds the last trial of `batch`, kept in memory. */
-void index_add(struct db *db, const struct batch *batch);
+void rec_index_add(struct db *db, const struct batch *batch);
 
 #endif

@@ -115,7 +115,7 @@ static enum stax_status append_journal(struct folding *folding, const char *path
     if (report.torn) log_write(LOG_WARNING, "%s: %s after %llu records", path, report.torn, (unsigned long long)report.records);
     struct runs_row *run = BATCH_ROWS(&batch, runs);
     if (run->unfinished[0]) log_write(LOG_WARNING, "a run of %s ended while it measured %s", run->strategy, run->unfinished);
-    run->check = batch_check(&batch);
+    run->check = rec_batch_check(&batch);
     STAX_TRY(open_file(folding));
     int64_t present;
     STAX_TRY(find_run(folding->file, run->uuid, scratch, &present));
@@ -152,7 +152,7 @@ static enum stax_status verify(struct folding *folding, struct h5file *file, con
     int64_t run = -1;
     enum stax_status status = find_run(file, folded->uuid, scratch, &run);
     if (status == STAX_OK && run >= 0) status = h5_read_run(file, (uint64_t)run, scratch, &batch);
-    bool same = status == STAX_OK && run >= 0 && batch_check(&batch) == folded->check;
+    bool same = status == STAX_OK && run >= 0 && rec_batch_check(&batch) == folded->check;
     if (same && folded->torn) set_aside(folded->path, "its end is damaged");
     else if (same && unlink(folded->path) != 0 && errno != ENOENT) {
         status = status_set(STAX_IO, "cannot remove %s: %s", folded->path, strerror(errno));

@@ -158,7 +158,7 @@ static enum stax_status read_slice(struct h5file *file, struct batch *batch, enu
     if (begin < 0 || count < 0 || (uint64_t)begin > rows || (uint64_t)count > rows - (uint64_t)begin) {
         STAX_RETURN(STAX_FORMAT, "%s: a run names rows of /%s that do not exist", file->path, record_tables[table].name);
     }
-    batch_reserve(batch, table, (uint64_t)count);
+    rec_batch_reserve(batch, table, (uint64_t)count);
     return h5_read_rows(file, table, (uint64_t)begin, (uint64_t)count, batch->arena, batch->rows[table]);
 }
 
@@ -203,7 +203,7 @@ static enum stax_status check_ranges(struct h5file *file, const struct batch *ba
 
 enum stax_status h5_read_run(struct h5file *file, uint64_t number, struct arena *arena, struct batch *batch)
 {
-    *batch = batch_make(arena);
+    *batch = rec_batch_make(arena);
     STAX_TRY(read_slice(file, batch, TABLE_runs, (int64_t)number, 1));
     struct runs_row *run = BATCH_ROWS(batch, runs);
     const struct {
@@ -223,10 +223,10 @@ enum stax_status h5_read_run(struct h5file *file, uint64_t number, struct arena 
         base[parts[i].table] = parts[i].begin;
         STAX_TRY(read_slice(file, batch, parts[i].table, parts[i].begin, parts[i].count));
     }
-    batch_settle(batch);
+    rec_batch_settle(batch);
     STAX_TRY(make_relative(file, batch, base));
     STAX_TRY(check_ranges(file, batch));
-    if (run->check && run->check != batch_check(batch)) {
+    if (run->check && run->check != rec_batch_check(batch)) {
         STAX_RETURN(STAX_FORMAT, "%s: run %llu does not match its checksum: the file is damaged", file->path,
                     (unsigned long long)number);
     }

@@ -57,7 +57,7 @@ static enum stax_status load_map(struct h5file *file)
     STAX_TRY(h5_read_column(file, COLUMN_texts_hash, 0, count, file->arena, hash, sizeof *hash));
     for (uint64_t i = 0; i < count; i++) *map_slot(map, hash[i]) = (int64_t)i;
     map->used = count;
-    map->fresh = batch_make(file->arena);
+    map->fresh = rec_batch_make(file->arena);
     map->bytes = text_make(file->arena);
     file->map = map;
     return STAX_OK;
@@ -234,7 +234,7 @@ static enum stax_status append_run(struct append *append)
     STAX_TRY(flush(file));
     memcpy(file->rows, commit.rows, sizeof file->rows);
     file->text_bytes = commit.text_bytes;
-    file->map->fresh = batch_make(file->arena);
+    file->map->fresh = rec_batch_make(file->arena);
     file->map->bytes = text_make(file->arena);
     file->text_offset = NULL; /* read again when asked for */
     return STAX_OK;

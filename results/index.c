@@ -66,7 +66,7 @@ static void add_row(struct db *db, const struct batch *batch, uint64_t i, struct
     add(db, (struct entry){row->job_hash, context, -1, trial, row->samples_count, row->fidelity, row->outcome, -1});
 }
 
-void index_add(struct db *db, const struct batch *batch)
+void rec_index_add(struct db *db, const struct batch *batch)
 {
     add_row(db, batch, batch->count[TABLE_trials] - 1, context_of(BATCH_ROWS(batch, runs)));
 }
@@ -101,7 +101,7 @@ static enum stax_status load_file(struct db *db, struct h5file *file, struct are
     return STAX_OK;
 }
 
-enum stax_status index_load(struct db *db)
+enum stax_status rec_index_load(struct db *db)
 {
     struct view view;
     db->index = ARENA_NEW(db->arena, struct index);

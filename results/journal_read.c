@@ -166,7 +166,7 @@ static void settle(struct journal_reader *reader)
         return;
     }
     struct runs_row *run = BATCH_ROWS(batch, runs);
-    batch_settle(batch);
+    rec_batch_settle(batch);
     if (!reader->report->ended && reader->started_text) run->unfinished = reader->started_text;
 }
 
@@ -175,7 +175,7 @@ enum stax_status journal_read(const char *path, struct arena *arena, struct batc
 {
     const unsigned char *bytes = NULL;
     size_t length = 0;
-    *batch = batch_make(arena);
+    *batch = rec_batch_make(arena);
     *report = (struct journal_report){0};
     STAX_TRY(read_file(path, arena, &bytes, &length));
     report->file_bytes = length;

@@ -202,7 +202,7 @@ enum stax_status db_space(struct db *db, uint64_t run, struct arena *arena, stru
     STAX_TRY(view_open(db, &view));
     enum stax_status status = view_find(&view, run, &number);
     if (status == STAX_OK) status = view_run(&view, number, view.arena, &batch);
-    if (status == STAX_OK) status = rows_to_space(&batch, arena, space);
+    if (status == STAX_OK) status = rows_to_space(&batch, NULL, 0, arena, space);
     view_close(&view);
     return status;
 }

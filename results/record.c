@@ -58,7 +58,7 @@ const char *const *record_enum_names(enum record_enum which, int *count)
     }
 }
 
-struct batch batch_make(struct arena *arena)
+struct batch rec_batch_make(struct arena *arena)
 {
     return (struct batch){.arena = arena};
 }
@@ -92,7 +92,7 @@ static void make_room(struct batch *batch, enum record_table table, uint64_t cou
     batch->capacity[table] = capacity;
 }
 
-void *batch_add(struct batch *batch, enum record_table table)
+void *rec_batch_add(struct batch *batch, enum record_table table)
 {
     make_room(batch, table, batch->count[table] + 1);
     char *row = (char *)batch->rows[table] + batch->count[table]++ * record_tables[table].row_bytes;
@@ -100,7 +100,7 @@ void *batch_add(struct batch *batch, enum record_table table)
     return row;
 }
 
-void *batch_reserve(struct batch *batch, enum record_table table, uint64_t count)
+void *rec_batch_reserve(struct batch *batch, enum record_table table, uint64_t count)
 {
     size_t each = record_tables[table].row_bytes;
     batch->count[table] = 0;
@@ -111,7 +111,7 @@ void *batch_reserve(struct batch *batch, enum record_table table, uint64_t count
     return batch->rows[table];
 }
 
-void batch_settle(struct batch *batch)
+void rec_batch_settle(struct batch *batch)
 {
     struct runs_row *run = BATCH_ROWS(batch, runs);
     run->kernel = 0;
@@ -210,7 +210,7 @@ void record_pack(struct text *text, enum record_table table, const void *row)
     pack_columns(text, table, row);
 }
 
-uint64_t batch_check(const struct batch *batch)
+uint64_t rec_batch_check(const struct batch *batch)
 {
     enum { FLUSH_BYTES = 1 << 16 }; /* chosen: bounds the scratch text */
     struct arena *scratch = arena_create();
@@ -305,7 +305,7 @@ void *record_unpack(struct reader *reader, const struct record_layout *layout, s
     }
     int known = layout->table[number].table;
     *table = known < 0 ? TABLE_COUNT : (enum record_table)known;
-    char *row = known < 0 ? NULL : batch_add(batch, *table);
+    char *row = known < 0 ? NULL : rec_batch_add(batch, *table);
     for (int i = 0; i < layout->table[number].columns; i++) {
         int column = layout->table[number].column[i];
         struct hash128 ignored; /* the largest member */

@@ -105,21 +105,21 @@ struct batch {
     void *rows[TABLE_COUNT];
 };
 
-struct batch batch_make(struct arena *arena);
+struct batch rec_batch_make(struct arena *arena);
 /* A new last row with every column missing. Pointers to earlier rows of that table become stale. */
-void *batch_add(struct batch *batch, enum record_table table);
+void *rec_batch_add(struct batch *batch, enum record_table table);
 /* Makes room for `count` rows of a table and sets its count; contents are missing values. */
-void *batch_reserve(struct batch *batch, enum record_table table, uint64_t count);
+void *rec_batch_reserve(struct batch *batch, enum record_table table, uint64_t count);
 #define BATCH_ROWS(batch, table) ((struct table##_row *)(batch)->rows[TABLE_##table])
-#define BATCH_ADD(batch, table) ((struct table##_row *)batch_add((batch), TABLE_##table))
+#define BATCH_ADD(batch, table) ((struct table##_row *)rec_batch_add((batch), TABLE_##table))
 
 /* Fills the references and counts of the batch's /runs row. */
-void batch_settle(struct batch *batch);
+void rec_batch_settle(struct batch *batch);
 /* False for an enum or boolean that has no name here. */
 bool record_value_good(const struct record_column *column, const void *member);
 void record_clear(enum record_table table, void *row);
 /* Hash of every row, texts by content; the /runs column `check` itself counts as 0. */
-uint64_t batch_check(const struct batch *batch);
+uint64_t rec_batch_check(const struct batch *batch);
 
 /* Packing by the columns of `record.def`: u32 table, then each column. */
 void record_pack(struct text *text, enum record_table table, const void *row);

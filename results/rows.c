@@ -112,7 +112,7 @@ void rows_from_run(struct batch *batch, const struct run_info *info, struct hash
     run->flop = info->flop;
     if (info->device) put_device(run, info->device);
     if (info->space) put_space(batch, run, info->space);
-    batch_settle(batch);
+    rec_batch_settle(batch);
 }
 
 void rows_from_result(struct runs_row *run, const struct run_result *result)
@@ -275,7 +275,8 @@ static enum stax_status bad_space(const struct batch *batch, const char *what)
     STAX_RETURN(STAX_FORMAT, "the stored space %s has a damaged list of %s", BATCH_ROWS(batch, runs)->space_name, what);
 }
 
-enum stax_status rows_to_space(const struct batch *batch, struct arena *arena, struct space **out)
+enum stax_status rows_to_space(const struct batch *batch, const int *rows, uint64_t count, struct arena *arena,
+                               struct space **out)
 {
     const struct runs_row *run = BATCH_ROWS(batch, runs);
     struct space *space = space_create(run->space_name, arena);
@@ -303,6 +304,7 @@ enum stax_status rows_to_space(const struct batch *batch, struct arena *arena, s
         if (list.items[i].kind != VALUE_TEXT) return bad_space(batch, "constraints");
         STAX_TRY(space_add_constraint(space, list.items[i].text));
     }
+    if (rows) STAX_TRY(space_restrict_to(space, rows, count));
     STAX_TRY(space_finish(space));
     *out = space;
     return STAX_OK;

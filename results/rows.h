@@ -21,7 +21,9 @@ void rows_to_trial(const struct trials_row *row, const struct samples_row *sampl
                    struct trial *trial);
 /* "A=1, B=2" of a trial of the batch. */
 const char *rows_config_text(const struct batch *batch, const struct trials_row *trial, struct arena *arena);
-enum stax_status rows_to_space(const struct batch *batch, struct arena *arena, struct space **space);
+/* The space of the batch's run; with `rows` exactly those `count` vectors of value indices. */
+enum stax_status rows_to_space(const struct batch *batch, const int *rows, uint64_t count, struct arena *arena,
+                               struct space **space);
 
 /* Identity of what makes samples comparable beside the job: device, driver, compiler, protocol, seed. */
 struct hash128 rows_context(const struct device_info *device, const char *protocol, uint64_t seed);

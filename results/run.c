@@ -35,7 +35,7 @@ enum stax_status run_begin(struct db *db, const struct run_info *info, struct ar
         STAX_RETURN(STAX_IO, "no random numbers for the identity of the run: %s", strerror(errno));
     }
     struct run *run = ARENA_NEW(arena, struct run);
-    *run = (struct run){.db = db, .space = info->space, .arena = arena, .head = batch_make(arena), .journal.fd = -1};
+    *run = (struct run){.db = db, .space = info->space, .arena = arena, .head = rec_batch_make(arena), .journal.fd = -1};
     rows_from_run(&run->head, info, uuid);
     if (info->started_unix_ns == 0) BATCH_ROWS(&run->head, runs)->started_unix_ns = unix_ns();
     struct text rows = text_make(arena);
@@ -79,7 +79,7 @@ enum stax_status run_trial(struct run *run, uint64_t config, struct hash128 job,
         record_pack(&payload, TABLE_samples, BATCH_ROWS(&batch, samples) + i);
     }
     enum stax_status status = journal_append(&run->journal, JOURNAL_TRIAL, &payload, false);
-    if (status == STAX_OK) index_add(run->db, &batch);
+    if (status == STAX_OK) rec_index_add(run->db, &batch);
     arena_destroy(scratch);
     return status;
 }

@@ -155,7 +155,7 @@ static void test_kill_while_folding(void **state)
         }
         close(ends[1]);
         assert_int_equal(read(ends[0], &byte, 1), 1);
-        wait_us(rng_below(&rng, 25000));
+        wait_us(rng_below(&rng, 45000));
         kill_child(child);
         close(ends[0]);
     }

@@ -194,7 +194,7 @@ static void test_nonsense_with_good_checksums(void **state)
         struct journal_report report;
         OK(journal_read(path, scratch, &batch, &report));
         assert_int_equal(batch.count[TABLE_runs], 1);
-        batch_check(&batch);
+        rec_batch_check(&batch);
         unlink(path);
         arena_destroy(scratch);
     }
@@ -226,7 +226,7 @@ static void test_other_layout(void **state)
     struct reader reader = {.bytes = (const unsigned char *)layout.bytes, .length = layout.length};
     struct record_layout read;
     OK(record_layout_get(&reader, arena, &read));
-    struct batch batch = batch_make(arena);
+    struct batch batch = rec_batch_make(arena);
     reader = (struct reader){.bytes = (const unsigned char *)row.bytes, .length = row.length};
     enum record_table table;
     assert_null(record_unpack(&reader, &read, &batch, &table));
