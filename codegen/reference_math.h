@@ -143,7 +143,7 @@ SD_FN void sd_settle(double *v, double *e, double tiny, double max)
         *e = 0.0;
     } else if (fabs(*v) + *e > max) {
         *e = SD_INF;
-    } else if (*v != 0 || *e > 0) {
+    } else if (*e > 0) { /* what is exact so far, such as a maximum, stays exact */
         *e += tiny;
     }
 }
