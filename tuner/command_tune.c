@@ -122,6 +122,30 @@ static enum stax_status begin_run(struct session *session, const char *key)
     return run_begin(session->db, &info, session->arena, &session->run);
 }
 
+/* Counts the stored run's configurations by outcome, each once, and finds the race's samples of the default. */
+static enum stax_status recount(struct session *session, const char *key)
+{
+    struct stored_run *runs;
+    struct stored_trial *trials;
+    uint64_t run_count, count, at = UINT64_MAX;
+    STAX_TRY(db_runs(session->db, session->arena, &runs, &run_count));
+    for (uint64_t i = 0; i < run_count; i++)
+        if (runs[i].result.complete && runs[i].info.key && strcmp(runs[i].info.key, key) == 0) at = i;
+    if (at == UINT64_MAX) return STAX_OK;
+    STAX_TRY(db_trials(session->db, runs[at].id, session->arena, &trials, &count));
+    struct hash128 standard = space_config_hash(session->setup.space, session->setup.candidates.config[0]);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct trial *trial = &trials[i].trial;
+        bool seen = false;
+        for (uint64_t k = 0; k < i && !seen; k++) seen = hash128_equal(trials[k].config, trials[i].config);
+        if (!seen) session->by_outcome[trial->outcome]++, session->configs++;
+        if (trial->stage == STAGE_FINAL && trial->samples > 1 && hash128_equal(trials[i].config, standard))
+            session->standard_summary = stats_summary(trial->span_ns, trial->samples, 0.95);
+    }
+    session->from_db = session->configs;
+    return STAX_OK;
+}
+
 /* The stored answer of the same question, put where a search would have put it. */
 static enum stax_status answer_from_database(struct session *session, const char *key)
 {
@@ -143,7 +167,8 @@ static enum stax_status answer_from_database(struct session *session, const char
                                                  .median = result.default_ns, .low = result.default_ns,
                                                  .high = result.default_ns};
     session->tie = config == session->setup.candidates.config[0];
-    return STAX_OK;
+    session->configs = 0;
+    return recount(session, key);
 }
 
 static void count_outcomes(struct session *session)
@@ -204,7 +229,6 @@ static enum stax_status tune(struct session *session)
     const char *key = question(session);
     if (!session->setup.replay) STAX_TRY(answer_from_database(session, key));
     if (session->answered) {
-        session->configs = 0;
         say(tuner, 2, "the database holds this very run: nothing is measured; --fresh measures again\n");
         return session_report(session);
     }

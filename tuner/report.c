@@ -126,6 +126,8 @@ static void say_result(struct session *session, int stream, struct arena *arena)
     } else {
         say(tuner, stream, "default  failed\n");
     }
+    if (measure_l2(setup->measure) == L2_WARM && setup->bytes < (double)setup->device->l2_bytes)
+        say(tuner, stream, "note     L2 warm: the data stays in cache, so the rate may pass the copy bandwidth of memory\n");
     if (session->claim) say(tuner, stream, "claim    %s\n", session->claim);
     if (session->stopped) say(tuner, stream, "stopped by a signal; everything measured so far is kept\n");
     if (session->db) say(tuner, stream, "database %s\n", db_path(session->db));
