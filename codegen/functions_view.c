@@ -198,8 +198,8 @@ enum stax_status run_astype(struct parse *parse, struct call *call, struct opera
 
 enum stax_status run_arange(struct parse *parse, struct call *call, struct operand *out)
 {
-    if (call->value[0].kind != OPERAND_INT || call->value[0].i < 0 || call->value[0].i > (int64_t)1 << 62) {
-        return parse_fail(parse, call->at[0], "arange takes a whole number from 0 to 2^62");
+    if (call->value[0].kind != OPERAND_INT || call->value[0].i < 0 || call->value[0].i > GRAPH_MOST_ELEMENTS) {
+        return parse_fail(parse, call->at[0], "arange takes a whole number from 0 to 2^59");
     }
     *out = operand_tensor(graph_iota(parse->graph, call->value[0].i));
     return STAX_OK;

@@ -15,7 +15,7 @@ int64_t graph_elements(struct graph_shape shape)
             return 0;
         }
         overflow = overflow || __builtin_mul_overflow(product, shape.size[i], &product) ||
-                   product > ((int64_t)1 << 62);
+                   product > GRAPH_MOST_ELEMENTS;
         product = overflow ? 1 : product;
     }
     return overflow ? -1 : product;

@@ -9,6 +9,9 @@
 #include "base/expr.h"
 #include "codegen/ir.h"
 
+/* Elements of one tensor: 2^62 bytes of the widest type, so that no product of a size in bytes overflows. */
+#define GRAPH_MOST_ELEMENTS ((int64_t)1 << 59)
+
 enum graph_kind { GRAPH_INPUT, GRAPH_CONST, GRAPH_IOTA, GRAPH_PURE, GRAPH_CAST, GRAPH_VIEW, GRAPH_REDUCE };
 
 struct graph_shape {
@@ -65,7 +68,7 @@ int graph_promote(struct graph *graph, enum dtype dtype, int arg);
 /* Over an empty range: the identity as a constant. */
 int graph_reduce(struct graph *graph, enum ir_reduction reduction, int arg, unsigned axes);
 int graph_view(struct graph *graph, int arg, struct graph_shape shape, const struct index *const *map, bool padded);
-int64_t graph_elements(struct graph_shape shape); /* product; -1 above 2^62 */
+int64_t graph_elements(struct graph_shape shape); /* product; -1 above GRAPH_MOST_ELEMENTS */
 bool graph_same_shape(struct graph_shape a, struct graph_shape b);
 char *graph_shape_text(struct graph_shape shape, struct arena *arena); /* "[64, 128]" */
 /* NumPy's rule; false when the shapes do not go together. */

@@ -71,7 +71,9 @@ static enum stax_status bind(struct parse *parse, const struct expr *expr, const
             value = (struct operand){.kind = OPERAND_LIST, .count = rests, .items = rest};
         }
         if (at < 0 || at >= signature.count) {
-            return parse_fail(parse, expr->kids[k]->span, "%s takes (%s)", function->name, function->signature);
+            return parse_fail(parse, expr->kids[k]->span,
+                              keyword ? "%s has no parameter `%s`: it takes (%s)" : "%s has too many arguments%.0s: it takes (%s)",
+                              function->name, keyword, function->signature);
         }
         if (given[at]) {
             return parse_fail(parse, expr->kids[k]->span, "%s: `%s` is given twice", function->name,

@@ -40,7 +40,7 @@ const char *parse_describe(const struct parse *parse, const struct operand *valu
 enum stax_status parse_check_size(const struct parse *parse, struct span span, struct graph_shape shape)
 {
     if (graph_elements(shape) < 0) {
-        return parse_fail(parse, span, "a tensor of shape %s has more than 2^62 elements: use smaller sizes",
+        return parse_fail(parse, span, "a tensor of shape %s has more than 2^59 elements: use smaller sizes",
                           graph_shape_text(shape, parse->arena));
     }
     return STAX_OK;

@@ -315,20 +315,20 @@ static enum stax_status dim_size(struct header *header, struct parse *parse, con
     return STAX_OK;
 }
 
-/* Strides and the number of elements that storage must have; STAX_USAGE beyond 2^62. */
+/* Strides and the number of elements that storage must have; STAX_USAGE beyond 2^59. */
 static enum stax_status lay_out(struct parse *parse, const struct type *type, struct graph_input *input)
 {
     int64_t elements = graph_elements(input->shape), stride = 1, last = 0;
     if (elements < 0) {
-        return span_error(type->what, type->span, "this tensor has more than 2^62 elements: use smaller sizes");
+        return span_error(type->what, type->span, "this tensor has more than 2^59 elements: use smaller sizes");
     }
     for (int k = input->shape.rank - 1; k >= 0; k--) {
         input->stride[k] = type->strided ? type->stride[k] : stride;
         stride *= input->shape.size[k] > 0 ? input->shape.size[k] : 1;
         int64_t far;
         if (elements > 0 && (__builtin_mul_overflow(input->shape.size[k] - 1, input->stride[k], &far) ||
-                             __builtin_add_overflow(last, far, &last) || last >= (int64_t)1 << 62)) {
-            return span_error(type->what, type->span, "this tensor spans more than 2^62 elements: use smaller strides");
+                             __builtin_add_overflow(last, far, &last) || last >= GRAPH_MOST_ELEMENTS)) {
+            return span_error(type->what, type->span, "this tensor spans more than 2^59 elements: use smaller strides");
         }
         stride = elements == 0 ? 1 : stride;
     }
