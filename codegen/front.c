@@ -1,7 +1,8 @@
-/* From a request to a kernel at one set of shapes: find the text, parse, lower, and describe the result.
+/* From a request to a kernel at one set of shapes: find the text, parse, lower, and describe the
+ * result.
  *
- * The catalogue is the folder kernels/, built into the library; its order is that of the book's sections, which the first comment
- * line of each file names, then the alphabet. */
+ * The catalogue is the folder kernels/, built into the library; its order is that of the book's
+ * sections, which the first comment line of each file names, then the alphabet. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,11 +58,13 @@ static void fill_catalogue(void)
     for (size_t i = 0; i < codegen_texts_count && entry_count < MOST_ENTRIES; i++) {
         const char *path = codegen_texts[i].name;
         size_t length = strlen(path), front = sizeof folder - 1, back = sizeof ending - 1;
-        if (length <= front + back || strncmp(path, folder, front) != 0 || strcmp(path + length - back, ending) != 0) {
+        if (length <= front + back || strncmp(path, folder, front) != 0 ||
+            strcmp(path + length - back, ending) != 0) {
             continue;
         }
         struct cg_entry *entry = &entries[entry_count];
-        snprintf(entry_names[entry_count], sizeof entry_names[0], "%.*s", (int)(length - front - back), path + front);
+        snprintf(entry_names[entry_count], sizeof entry_names[0], "%.*s",
+                 (int)(length - front - back), path + front);
         entry->name = entry_names[entry_count];
         entry->text = (const char *)codegen_texts[i].text;
         first_comment(entry->text, entry_summaries[entry_count]);
@@ -112,8 +115,8 @@ static enum stax_status read_file(const char *path, struct arena *arena, const c
     return STAX_OK;
 }
 
-static enum stax_status find_text(const struct cg_request *request, struct arena *arena, const char **what,
-                                  const char **text)
+static enum stax_status find_text(const struct cg_request *request, struct arena *arena,
+                                  const char **what, const char **text)
 {
     if (request->expr) {
         *what = "--expr";
@@ -121,11 +124,13 @@ static enum stax_status find_text(const struct cg_request *request, struct arena
         return STAX_OK;
     }
     if (!request->kernel) {
-        STAX_RETURN(STAX_USAGE, "no kernel is named: give --kernel NAME or FILE.stax, or --expr TEXT");
+        STAX_RETURN(STAX_USAGE,
+                    "no kernel is named: give --kernel NAME or FILE.stax, or --expr TEXT");
     }
     size_t length = strlen(request->kernel);
     *what = request->kernel;
-    if (strchr(request->kernel, '/') || (length > 5 && strcmp(request->kernel + length - 5, ".stax") == 0)) {
+    if (strchr(request->kernel, '/') ||
+        (length > 5 && strcmp(request->kernel + length - 5, ".stax") == 0)) {
         return read_file(request->kernel, arena, text);
     }
     const struct cg_entry *known;
@@ -137,8 +142,10 @@ static enum stax_status find_text(const struct cg_request *request, struct arena
         }
     }
     const char *near = nearest_name(request->kernel, catalogue_name, NULL, count);
-    STAX_RETURN(STAX_NOTFOUND, "unknown kernel `%s`%s%s%s; `stax-tune list kernels` names them, a path must end in .stax",
-                request->kernel, near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+    STAX_RETURN(
+        STAX_NOTFOUND,
+        "unknown kernel `%s`%s%s%s; `stax-tune list kernels` names them, a path must end in .stax",
+        request->kernel, near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
 }
 
 /* ---- description ---- */
@@ -168,7 +175,8 @@ static const char *problem_text(const struct graph *graph, struct arena *arena)
     return text_string(&text);
 }
 
-/* Each element of an input that a load names, once (a stride of 0 names one element); each output once. */
+/* Each element of an input that a load names, once (a stride of 0 names one element); each output
+ * once. */
 static double count_bytes(const struct graph *graph, const struct ir_program *program)
 {
     double bytes = 0.0;
@@ -178,7 +186,8 @@ static double count_bytes(const struct graph *graph, const struct ir_program *pr
         bool read = false;
         for (int k = 0; k < program->kernels; k++) {
             for (int i = 0; i < program->kernel[k].nodes; i++) {
-                read = read || (program->kernel[k].node[i].op == IR_LOAD && program->kernel[k].node[i].buffer == b);
+                read = read || (program->kernel[k].node[i].op == IR_LOAD &&
+                                program->kernel[k].node[i].buffer == b);
             }
         }
         for (int d = 0; d < buffer->rank; d++) {
@@ -220,8 +229,8 @@ static int plain_input(const struct graph *graph, int number)
     return graph->node[number].kind == GRAPH_INPUT ? graph->node[number].input : -1;
 }
 
-/* Inputs are filled from (-1, 1); from (0.5, 2) where the kernel takes their root or logarithm or divides by them, so that results stay
- * finite and well conditioned (chosen). */
+/* Inputs are filled from (-1, 1); from (0.5, 2) where the kernel takes their root or logarithm or
+ * divides by them, so that results stay finite and well conditioned (chosen). */
 static void choose_fills(const struct graph *graph, struct cg_input *input)
 {
     for (int i = 0; i < graph->inputs; i++) {
@@ -232,8 +241,11 @@ static void choose_fills(const struct graph *graph, struct cg_input *input)
         if (node->kind != GRAPH_PURE) {
             continue;
         }
-        bool first = node->op == IR_LOG || node->op == IR_SQRT || node->op == IR_RSQRT || node->op == IR_RECIP;
-        int which = first ? plain_input(graph, node->arg[0]) : node->op == IR_DIV ? plain_input(graph, node->arg[1]) : -1;
+        bool first = node->op == IR_LOG || node->op == IR_SQRT || node->op == IR_RSQRT ||
+                     node->op == IR_RECIP;
+        int which = first                ? plain_input(graph, node->arg[0])
+                    : node->op == IR_DIV ? plain_input(graph, node->arg[1])
+                                         : -1;
         if (which >= 0) {
             input[which].low = 0.5;
             input[which].high = 2.0;
@@ -241,9 +253,11 @@ static void choose_fills(const struct graph *graph, struct cg_input *input)
     }
 }
 
-enum stax_status cg_open(const struct cg_request *request, struct arena *arena, struct cg_kernel **out)
+enum stax_status cg_open(const struct cg_request *request, struct arena *arena,
+                         struct cg_kernel **out)
 {
-    struct parse_request parse = {.arg = request->arg, .args = request->args, .dim = request->dim, .dims = request->dims};
+    struct parse_request parse = {
+        .arg = request->arg, .args = request->args, .dim = request->dim, .dims = request->dims};
     struct graph graph;
     const char *note;
     STAX_TRY(find_text(request, arena, &parse.what, &parse.text));
@@ -263,7 +277,8 @@ enum stax_status cg_open(const struct cg_request *request, struct arena *arena, 
     kernel->flop = count_flop(&kernel->program);
     kernel->arena = arena;
     if (note[0]) {
-        log_write(LOG_WARNING, "%s: %s; other sizes need their own run with --dim", kernel->name, note);
+        log_write(LOG_WARNING, "%s: %s; other sizes need their own run with --dim", kernel->name,
+                  note);
     }
     *out = kernel;
     return STAX_OK;

@@ -1,17 +1,19 @@
-/* The functions of the kernel language beside the ops of ops.def: reductions and views in C, composites from functions.def. */
+/* The functions of the kernel language beside the ops of ops.def: reductions and views in C,
+ * composites from functions.def. */
 #include <math.h>
 #include <string.h>
 
 #include "codegen/functions.h"
 
-enum stax_status want_tensor(struct parse *parse, struct call *call, int k, struct graph_shape *shape)
+enum stax_status want_tensor(struct parse *parse, struct call *call, int k,
+                             struct graph_shape *shape)
 {
     if (parse_is_number(&call->value[k])) {
         call->value[k] = operand_tensor(parse_tensor(parse, &call->value[k], DTYPE_F32));
     }
     if (call->value[k].kind != OPERAND_TENSOR) {
-        return parse_fail(parse, call->at[k], "%s takes a tensor here, not %s", call->function->name,
-                          parse_describe(parse, &call->value[k]));
+        return parse_fail(parse, call->at[k], "%s takes a tensor here, not %s",
+                          call->function->name, parse_describe(parse, &call->value[k]));
     }
     *shape = parse->graph->node[call->value[k].node].shape;
     return STAX_OK;
@@ -20,8 +22,8 @@ enum stax_status want_tensor(struct parse *parse, struct call *call, int k, stru
 static enum stax_status want_bool(struct parse *parse, struct call *call, int k, bool *out)
 {
     if (call->value[k].kind != OPERAND_BOOL) {
-        return parse_fail(parse, call->at[k], "%s takes True or False here, not %s", call->function->name,
-                          parse_describe(parse, &call->value[k]));
+        return parse_fail(parse, call->at[k], "%s takes True or False here, not %s",
+                          call->function->name, parse_describe(parse, &call->value[k]));
     }
     *out = call->value[k].i != 0;
     return STAX_OK;
@@ -39,12 +41,13 @@ enum stax_status want_axes(struct parse *parse, struct call *call, int k, int ra
     *axes = 0;
     for (int i = 0; i < count; i++) {
         if (items[i].kind != OPERAND_INT) {
-            return parse_fail(parse, call->at[k], "%s: an axis is a whole number, not %s", call->function->name,
-                              parse_describe(parse, &items[i]));
+            return parse_fail(parse, call->at[k], "%s: an axis is a whole number, not %s",
+                              call->function->name, parse_describe(parse, &items[i]));
         }
         int64_t most = rank ? rank : 1, axis = items[i].i < 0 ? items[i].i + most : items[i].i;
         if (axis < 0 || axis >= most) {
-            return parse_fail(parse, call->at[k], "axis %lld is out of range for a tensor of %d dims",
+            return parse_fail(parse, call->at[k],
+                              "axis %lld is out of range for a tensor of %d dims",
                               (long long)items[i].i, rank);
         }
         if (*axes & (1u << axis)) {
@@ -69,8 +72,9 @@ static enum stax_status reduce(struct parse *parse, struct call *call, enum ir_r
     bool keep;
     if (call->value[1].kind == OPERAND_TENSOR) {
         bool pair = reduction == IR_RED_MAX || reduction == IR_RED_MIN;
-        return parse_fail(parse, call->at[1], "%s takes one tensor and an axis%s%s%s", call->function->name,
-                          pair ? ": for two tensors use " : "", pair ? call->function->name : "", pair ? "imum(a, b)" : "");
+        return parse_fail(parse, call->at[1], "%s takes one tensor and an axis%s%s%s",
+                          call->function->name, pair ? ": for two tensors use " : "",
+                          pair ? call->function->name : "", pair ? "imum(a, b)" : "");
     }
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
@@ -78,7 +82,8 @@ static enum stax_status reduce(struct parse *parse, struct call *call, enum ir_r
     for (int i = 0; i < shape.rank; i++) {
         bool empty = (axes & (1u << i)) && shape.size[i] == 0;
         if (empty && (reduction == IR_RED_MAX || reduction == IR_RED_MIN)) {
-            return parse_fail(parse, call->span, "%s over an empty axis has no value", call->function->name);
+            return parse_fail(parse, call->span, "%s over an empty axis has no value",
+                              call->function->name);
         }
     }
     int node = call->value[0].node;
@@ -137,7 +142,8 @@ static enum stax_status run_pow2(struct parse *parse, struct call *call, struct 
     return STAX_OK;
 }
 
-/* a / b of two numbers where b may be 0 or below: n - correction is taken as 0 then, as PyTorch does. */
+/* a / b of two numbers where b may be 0 or below: n - correction is taken as 0 then, as PyTorch
+ * does. */
 static enum stax_status run_ratio(struct parse *parse, struct call *call, struct operand *out)
 {
     if (!parse_is_number(&call->value[0]) || !parse_is_number(&call->value[1])) {
@@ -175,7 +181,8 @@ static enum stax_status run_peak(struct parse *parse, struct call *call, struct 
     STAX_TRY(parse_pure(parse, call->span, IR_ABS, &call->value[0], &size));
     bool empty = graph_elements(shape) == 0;
     enum ir_reduction reduction = empty ? IR_RED_SUM : IR_RED_MAX;
-    *out = operand_tensor(graph_unsqueeze(graph, graph_reduce(graph, reduction, size.node, axes), axes));
+    *out = operand_tensor(
+        graph_unsqueeze(graph, graph_reduce(graph, reduction, size.node, axes), axes));
     return STAX_OK;
 }
 
@@ -187,7 +194,8 @@ static enum stax_status run_drop(struct parse *parse, struct call *call, struct 
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
     STAX_TRY(want_bool(parse, call, 2, &keep));
-    *out = keep ? call->value[0] : operand_tensor(graph_squeeze(parse->graph, call->value[0].node, axes));
+    *out = keep ? call->value[0]
+                : operand_tensor(graph_squeeze(parse->graph, call->value[0].node, axes));
     return STAX_OK;
 }
 
@@ -195,7 +203,8 @@ static enum stax_status run_like(struct parse *parse, struct call *call, struct 
 {
     struct graph_shape shape;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
-    *out = operand_tensor(graph_const(parse->graph, parse->graph->node[call->value[0].node].dtype, call->value[1].f));
+    *out = operand_tensor(
+        graph_const(parse->graph, parse->graph->node[call->value[0].node].dtype, call->value[1].f));
     return STAX_OK;
 }
 

@@ -1,4 +1,5 @@
-/* What the files of the function table share: checks of arguments, and the functions that stand in another file than the table. */
+/* What the files of the function table share: checks of arguments, and the functions that stand in
+ * another file than the table. */
 #ifndef STAX_CODEGEN_FUNCTIONS_H
 #define STAX_CODEGEN_FUNCTIONS_H
 
@@ -10,9 +11,10 @@ static inline struct operand operand_tensor(int node)
 }
 
 /* Value k as a tensor; numbers become tensors without dims. */
-enum stax_status want_tensor(struct parse *parse, struct call *call, int k, struct graph_shape *shape);
-/* One axis or a list of them, negative from the end, as bits; None: all of `rank`. A tensor without dims takes 0 and -1 as PyTorch
- * does. */
+enum stax_status want_tensor(struct parse *parse, struct call *call, int k,
+                             struct graph_shape *shape);
+/* One axis or a list of them, negative from the end, as bits; None: all of `rank`. A tensor without
+ * dims takes 0 and -1 as PyTorch does. */
 enum stax_status want_axes(struct parse *parse, struct call *call, int k, int rank, unsigned *axes);
 
 /* functions_view.c */

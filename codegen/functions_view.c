@@ -2,7 +2,8 @@
 #include "codegen/functions.h"
 
 /* Whole numbers from value k: a list, or a gathered list that holds one list. */
-static enum stax_status want_whole_list(struct parse *parse, struct call *call, int k, int64_t *out, int *count)
+static enum stax_status want_whole_list(struct parse *parse, struct call *call, int k, int64_t *out,
+                                        int *count)
 {
     const struct operand *list = &call->value[k];
     if (list->kind == OPERAND_LIST && list->count == 1 && list->items[0].kind == OPERAND_LIST) {
@@ -10,13 +11,13 @@ static enum stax_status want_whole_list(struct parse *parse, struct call *call, 
     }
     *count = list->kind == OPERAND_LIST ? list->count : 0;
     if (list->kind != OPERAND_LIST || *count > IR_MAX_RANK) {
-        return parse_fail(parse, call->at[k], "%s takes a list of at most %d whole numbers here", call->function->name,
-                          IR_MAX_RANK);
+        return parse_fail(parse, call->at[k], "%s takes a list of at most %d whole numbers here",
+                          call->function->name, IR_MAX_RANK);
     }
     for (int i = 0; i < *count; i++) {
         if (list->items[i].kind != OPERAND_INT) {
-            return parse_fail(parse, call->at[k], "%s takes whole numbers here, not %s", call->function->name,
-                              parse_describe(parse, &list->items[i]));
+            return parse_fail(parse, call->at[k], "%s takes whole numbers here, not %s",
+                              call->function->name, parse_describe(parse, &list->items[i]));
         }
         out[i] = list->items[i].i;
     }
@@ -47,7 +48,8 @@ enum stax_status run_reshape(struct parse *parse, struct call *call, struct oper
     }
     if (want != have) {
         return parse_fail(parse, call->span, "%s has %lld elements and cannot become %s",
-                          graph_shape_text(from, parse->arena), (long long)have, graph_shape_text(shape, parse->arena));
+                          graph_shape_text(from, parse->arena), (long long)have,
+                          graph_shape_text(shape, parse->arena));
     }
     *out = operand_tensor(graph_reshape(parse->graph, call->value[0].node, shape));
     return STAX_OK;
@@ -66,13 +68,14 @@ enum stax_status run_transpose(struct parse *parse, struct call *call, struct op
     for (int i = 0; i < count; i++) {
         given[i] += given[i] < 0 ? shape.rank : 0;
         if (given[i] < 0 || given[i] >= shape.rank || seen & (1u << given[i])) {
-            return parse_fail(parse, call->at[1], "%s takes each of the axes 0 to %d once", call->function->name,
-                              shape.rank - 1);
+            return parse_fail(parse, call->at[1], "%s takes each of the axes 0 to %d once",
+                              call->function->name, shape.rank - 1);
         }
         seen |= 1u << given[i];
     }
     if (count && !swap && count != shape.rank) {
-        return parse_fail(parse, call->at[1], "%s takes all %d axes, or two to swap", call->function->name, shape.rank);
+        return parse_fail(parse, call->at[1], "%s takes all %d axes, or two to swap",
+                          call->function->name, shape.rank);
     }
     for (int i = 0; i < shape.rank; i++) {
         axes[i] = !count ? shape.rank - 1 - i : swap ? i : (int)given[i];
@@ -91,9 +94,11 @@ enum stax_status run_t(struct parse *parse, struct call *call, struct operand *o
     static const int swap[2] = {1, 0};
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     if (shape.rank > 2) {
-        return parse_fail(parse, call->span, "t() takes a tensor of at most 2 dims: use transpose(x, axes)");
+        return parse_fail(parse, call->span,
+                          "t() takes a tensor of at most 2 dims: use transpose(x, axes)");
     }
-    *out = shape.rank < 2 ? call->value[0] : operand_tensor(graph_permute(parse->graph, call->value[0].node, swap));
+    *out = shape.rank < 2 ? call->value[0]
+                          : operand_tensor(graph_permute(parse->graph, call->value[0].node, swap));
     return STAX_OK;
 }
 
@@ -112,7 +117,8 @@ enum stax_status run_expand(struct parse *parse, struct call *call, struct opera
         }
     }
     if (!graph_broadcast_shape(from, shape, &both) || !graph_same_shape(both, shape)) {
-        return parse_fail(parse, call->span, "%s cannot be expanded to %s", graph_shape_text(from, parse->arena),
+        return parse_fail(parse, call->span, "%s cannot be expanded to %s",
+                          graph_shape_text(from, parse->arena),
                           graph_shape_text(shape, parse->arena));
     }
     STAX_TRY(parse_check_size(parse, call->span, shape));
@@ -156,14 +162,16 @@ enum stax_status run_flatten(struct parse *parse, struct call *call, struct oper
     return STAX_OK;
 }
 
-/* pad(x, [[before, after], ...]) with zeros; one pair for each of the last dims, as many as are given. */
+/* pad(x, [[before, after], ...]) with zeros; one pair for each of the last dims, as many as are
+ * given. */
 enum stax_status run_pad(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape, padded;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     const struct operand *list = &call->value[1];
     if (list->kind != OPERAND_LIST || list->count > shape.rank) {
-        return parse_fail(parse, call->at[1], "pad takes a list of [before, after], at most one for each dim");
+        return parse_fail(parse, call->at[1],
+                          "pad takes a list of [before, after], at most one for each dim");
     }
     int64_t before[IR_MAX_RANK] = {0}, after[IR_MAX_RANK] = {0};
     padded = shape;
@@ -173,7 +181,8 @@ enum stax_status run_pad(struct parse *parse, struct call *call, struct operand 
         if (pair->kind != OPERAND_LIST || pair->count != 2 || pair->items[0].kind != OPERAND_INT ||
             pair->items[1].kind != OPERAND_INT || pair->items[0].i < 0 || pair->items[1].i < 0 ||
             pair->items[0].i > INT32_MAX || pair->items[1].i > INT32_MAX) {
-            return parse_fail(parse, call->at[1], "pad takes pairs [before, after] of whole numbers from 0 up");
+            return parse_fail(parse, call->at[1],
+                              "pad takes pairs [before, after] of whole numbers from 0 up");
         }
         before[dim] = pair->items[0].i;
         after[dim] = pair->items[1].i;
@@ -189,8 +198,8 @@ enum stax_status run_astype(struct parse *parse, struct call *call, struct opera
     struct graph_shape shape;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     if (call->value[1].kind != OPERAND_DTYPE) {
-        return parse_fail(parse, call->at[1], "%s takes a type such as f32 or bf16, not %s", call->function->name,
-                          parse_describe(parse, &call->value[1]));
+        return parse_fail(parse, call->at[1], "%s takes a type such as f32 or bf16, not %s",
+                          call->function->name, parse_describe(parse, &call->value[1]));
     }
     *out = operand_tensor(graph_cast(parse->graph, call->value[1].dtype, call->value[0].node));
     return STAX_OK;
@@ -198,7 +207,8 @@ enum stax_status run_astype(struct parse *parse, struct call *call, struct opera
 
 enum stax_status run_arange(struct parse *parse, struct call *call, struct operand *out)
 {
-    if (call->value[0].kind != OPERAND_INT || call->value[0].i < 0 || call->value[0].i > GRAPH_MOST_ELEMENTS) {
+    if (call->value[0].kind != OPERAND_INT || call->value[0].i < 0 ||
+        call->value[0].i > GRAPH_MOST_ELEMENTS) {
         return parse_fail(parse, call->at[0], "arange takes a whole number from 0 to 2^59");
     }
     *out = operand_tensor(graph_iota(parse->graph, call->value[0].i));

@@ -1,14 +1,16 @@
 /* Fusion: which reductions and outputs share a kernel (book 9.5: the whole softmax is one).
  *
- * Reductions over the same domain join when one feeds the other in place or when they read the same elements; an output joins the kernel of
- * a reduction that it uses row by row. Everything pointwise in between is computed where it is needed. Joining never makes two
- * kernels wait for each other, and long lone rows stay apart, because a fused kernel could not be split over the machine. */
+ * Reductions over the same domain join when one feeds the other in place or when they read the same
+ * elements; an output joins the kernel of a reduction that it uses row by row. Everything pointwise
+ * in between is computed where it is needed. Joining never makes two kernels wait for each other,
+ * and long lone rows stay apart, because a fused kernel could not be split over the machine. */
 #include <string.h>
 
 #include "codegen/lower.h"
 
-/* A kernel of one block a row leaves the machine idle when rows are few and long. Thresholds: the compilers' rule for when blocks must
- * cooperate on a row (facts, compilers 1.1: rows <= 8 and length >= 32768 rows, or rows <= 16 and length >= 2^21). */
+/* A kernel of one block a row leaves the machine idle when rows are few and long. Thresholds: the
+ * compilers' rule for when blocks must cooperate on a row (facts, compilers 1.1: rows <= 8 and
+ * length >= 32768 rows, or rows <= 16 and length >= 2^21). */
 static bool is_lone(const struct group *group)
 {
     double rows = 1.0, length = 1.0;
@@ -18,8 +20,9 @@ static bool is_lone(const struct group *group)
     return (rows <= 8 && length >= 32768 * rows) || (rows <= 16 && length >= 0x1p21);
 }
 
-/* Storing what merely reads the same elements saves a read of them but forbids splitting the rows: only where there are rows enough for two
- * blocks on each of 128 processors (chosen; the split rule stops at twice the processors). */
+/* Storing what merely reads the same elements saves a read of them but forbids splitting the rows:
+ * only where there are rows enough for two blocks on each of 128 processors (chosen; the split rule
+ * stops at twice the processors). */
 static bool has_many_rows(const struct group *group)
 {
     double rows = 1.0;
@@ -61,8 +64,8 @@ static bool depends(const struct lower *lower, int from, int on)
 /* Is the leaf a reduction whose value group `g` has at hand? */
 static bool at_hand(const struct lower *lower, const struct leaf *leaf, int g)
 {
-    return lower->graph->node[leaf->node].kind == GRAPH_REDUCE && lower->group_of[leaf->node] == g &&
-           lower_in_place(lower, leaf->node, leaf->at);
+    return lower->graph->node[leaf->node].kind == GRAPH_REDUCE &&
+           lower->group_of[leaf->node] == g && lower_in_place(lower, leaf->node, leaf->at);
 }
 
 /* May what reads these leaves join group g: would all else that it reads be finished before? */
@@ -78,7 +81,8 @@ static bool may_join(const struct lower *lower, const struct leaves *leaves, int
     return true;
 }
 
-static bool shares_read(const struct lower *lower, const struct leaves *leaves, const struct leaves *others)
+static bool shares_read(const struct lower *lower, const struct leaves *leaves,
+                        const struct leaves *others)
 {
     for (int i = 0; i < leaves->count; i++) {
         for (int j = 0; j < others->count; j++) {
@@ -108,7 +112,8 @@ static void add_reads(struct lower *lower, int g, const struct leaves *leaves)
     for (int i = 0; i < leaves->count; i++) {
         const struct leaf *leaf = &leaves->leaf[i];
         if (lower->graph->node[leaf->node].kind == GRAPH_INPUT) {
-            group->reads.leaf = appended(lower->arena, group->reads.leaf, group->reads.count, sizeof *leaf);
+            group->reads.leaf = appended(lower->arena, group->reads.leaf, group->reads.count,
+                                         sizeof *leaf);
             group->reads.leaf[group->reads.count++] = *leaf;
         } else if (!at_hand(lower, leaf, g)) {
             lower->stored[leaf->node] = true;
@@ -122,8 +127,8 @@ static int add_group(struct lower *lower, const struct group *domain)
 {
     if (lower->groups == lower->group_capacity) {
         int capacity = lower->group_capacity ? 2 * lower->group_capacity : 8;
-        lower->group = arena_grow(lower->arena, lower->group, (size_t)lower->groups, (size_t)capacity,
-                                  sizeof *lower->group);
+        lower->group = arena_grow(lower->arena, lower->group, (size_t)lower->groups,
+                                  (size_t)capacity, sizeof *lower->group);
         lower->group_capacity = capacity;
     }
     lower->group[lower->groups] = *domain;
@@ -155,7 +160,8 @@ static void plan_reduction(struct lower *lower, int node)
     }
     int g = feeds >= 0 ? feeds : shares >= 0 ? shares : add_group(lower, &domain);
     struct group *group = &lower->group[g];
-    group->reduction = appended(lower->arena, group->reduction, group->reductions, sizeof *group->reduction);
+    group->reduction = appended(lower->arena, group->reduction, group->reductions,
+                                sizeof *group->reduction);
     group->reduction[group->reductions++] = node;
     lower->group_of[node] = g;
     add_reads(lower, g, &leaves);
@@ -164,8 +170,8 @@ static void plan_reduction(struct lower *lower, int node)
 /* Own variables of an output: one a dim of more than one point. */
 struct canvas {
     int rank, dims;
-    int64_t size[IR_MAX_RANK];            /* of the variables */
-    const struct index *at[IR_MAX_RANK];  /* coordinates over them */
+    int64_t size[IR_MAX_RANK];           /* of the variables */
+    const struct index *at[IR_MAX_RANK]; /* coordinates over them */
 };
 
 static struct canvas canvas_of(const struct lower *lower, int node)
@@ -173,7 +179,8 @@ static struct canvas canvas_of(const struct lower *lower, int node)
     struct graph_shape shape = lower->graph->node[node].shape;
     struct canvas canvas = {.rank = shape.rank};
     for (int i = 0; i < shape.rank; i++) {
-        canvas.at[i] = shape.size[i] > 1 ? index_var(lower->arena, canvas.dims) : index_const(lower->arena, 0);
+        canvas.at[i] = shape.size[i] > 1 ? index_var(lower->arena, canvas.dims)
+                                         : index_const(lower->arena, 0);
         if (shape.size[i] > 1) {
             canvas.size[canvas.dims++] = shape.size[i];
         }
@@ -181,10 +188,11 @@ static struct canvas canvas_of(const struct lower *lower, int node)
     return canvas;
 }
 
-/* Matches the canvas's variables to those of the group of the reduction that `leaf` uses: the variables that address the reduction's result are the
- * x dims; the rest must be none, or the r dims in order. with[v]: canvas variable v as a group variable. */
-static bool match_use(const struct lower *lower, const struct canvas *canvas, const struct leaf *leaf,
-                      const struct group *group, const struct index **with)
+/* Matches the canvas's variables to those of the group of the reduction that `leaf` uses: the
+ * variables that address the reduction's result are the x dims; the rest must be none, or the r
+ * dims in order. with[v]: canvas variable v as a group variable. */
+static bool match_use(const struct lower *lower, const struct canvas *canvas,
+                      const struct leaf *leaf, const struct group *group, const struct index **with)
 {
     struct graph_shape shape = lower->graph->node[leaf->node].shape;
     int x = 0, r = group->xdims;
@@ -213,8 +221,8 @@ static bool match_use(const struct lower *lower, const struct canvas *canvas, co
 }
 
 /* Matches an output of the shape of the group's first reduction's argument, dim by dim. */
-static bool match_argument(const struct lower *lower, const struct canvas *canvas, const struct group *group,
-                           const struct index **with)
+static bool match_argument(const struct lower *lower, const struct canvas *canvas,
+                           const struct group *group, const struct index **with)
 {
     if (!group->reductions || canvas->dims != group->dims || !has_many_rows(group)) {
         return false;
@@ -235,8 +243,8 @@ static bool match_argument(const struct lower *lower, const struct canvas *canva
     return true;
 }
 
-static bool match_pointwise(const struct lower *lower, const struct canvas *canvas, const struct group *group,
-                            const struct index **with)
+static bool match_pointwise(const struct lower *lower, const struct canvas *canvas,
+                            const struct group *group, const struct index **with)
 {
     if (group->reductions || canvas->dims != group->dims ||
         memcmp(canvas->size, group->size, (size_t)canvas->dims * sizeof *canvas->size) != 0) {
@@ -250,20 +258,23 @@ static bool match_pointwise(const struct lower *lower, const struct canvas *canv
 
 /* Coordinates of the output over the variables of group g, and its reads from there. */
 static struct leaves reads_from(const struct lower *lower, int node, const struct canvas *canvas,
-                                const struct index *const *with, const struct group *group, struct placed *placed)
+                                const struct index *const *with, const struct group *group,
+                                struct placed *placed)
 {
     for (int i = 0; i < canvas->rank; i++) {
-        placed->at[i] = canvas->dims ? index_replace(lower->arena, canvas->at[i], with, group->size) : canvas->at[i];
+        placed->at[i] = canvas->dims ? index_replace(lower->arena, canvas->at[i], with, group->size)
+                                     : canvas->at[i];
     }
     return lower_leaves(lower, node, placed->at, group->size);
 }
 
-static int choose_group(struct lower *lower, int node, const struct canvas *canvas, struct placed *placed,
-                        struct leaves *reads)
+static int choose_group(struct lower *lower, int node, const struct canvas *canvas,
+                        struct placed *placed, struct leaves *reads)
 {
     const struct index *with[IR_MAX_RANK];
     struct leaves own = lower_leaves(lower, node, canvas->at, canvas->size);
-    for (int i = own.count - 1; i >= 0; i--) { /* the last reductions first: what is nearest to the output */
+    for (int i = own.count - 1; i >= 0;
+         i--) { /* the last reductions first: what is nearest to the output */
         const struct leaf *leaf = &own.leaf[i];
         if (lower->graph->node[leaf->node].kind != GRAPH_REDUCE) {
             continue;
@@ -278,7 +289,8 @@ static int choose_group(struct lower *lower, int node, const struct canvas *canv
     }
     for (int g = 0; g < lower->groups; g++) {
         const struct group *group = &lower->group[g];
-        if (match_argument(lower, canvas, group, with) || match_pointwise(lower, canvas, group, with)) {
+        if (match_argument(lower, canvas, group, with) ||
+            match_pointwise(lower, canvas, group, with)) {
             *reads = reads_from(lower, node, canvas, with, group, placed);
             if (may_join(lower, reads, g) && shares_read(lower, reads, &group->reads)) {
                 return g;
@@ -318,7 +330,8 @@ static void mark_needed(const struct lower *lower, int node, bool *needed)
     }
 }
 
-static void put_in_order(const struct lower *lower, int g, int *place, struct group *order, int *count)
+static void put_in_order(const struct lower *lower, int g, int *place, struct group *order,
+                         int *count)
 {
     if (place[g] >= 0) {
         return;

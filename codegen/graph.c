@@ -1,4 +1,5 @@
-/* Nodes of the tensor graph: made once each, with the shapes and dtypes that follow from their arguments. */
+/* Nodes of the tensor graph: made once each, with the shapes and dtypes that follow from their
+ * arguments. */
 #include "codegen/graph.h"
 
 #include <math.h>
@@ -97,8 +98,8 @@ static int add(struct graph *graph, const struct graph_node *node)
     }
     if (graph->nodes == graph->capacity) {
         int capacity = graph->capacity ? 2 * graph->capacity : 32;
-        graph->node =
-            arena_grow(graph->arena, graph->node, (size_t)graph->nodes, (size_t)capacity, sizeof *graph->node);
+        graph->node = arena_grow(graph->arena, graph->node, (size_t)graph->nodes, (size_t)capacity,
+                                 sizeof *graph->node);
         graph->capacity = capacity;
     }
     graph->node[graph->nodes] = *node;
@@ -115,7 +116,8 @@ static struct graph_node blank(enum graph_kind kind, enum dtype dtype, struct gr
 
 int graph_input(struct graph *graph, int input)
 {
-    struct graph_node node = blank(GRAPH_INPUT, graph->input[input].dtype, graph->input[input].shape);
+    struct graph_node node = blank(GRAPH_INPUT, graph->input[input].dtype,
+                                   graph->input[input].shape);
     node.input = input;
     return add(graph, &node);
 }
@@ -129,7 +131,8 @@ int graph_const(struct graph *graph, enum dtype dtype, double value)
 
 int graph_iota(struct graph *graph, int64_t count)
 {
-    struct graph_node node = blank(GRAPH_IOTA, DTYPE_I64, (struct graph_shape){.rank = 1, .size = {count}});
+    struct graph_node node = blank(GRAPH_IOTA, DTYPE_I64,
+                                   (struct graph_shape){.rank = 1, .size = {count}});
     node.map[0] = index_var(graph->arena, 0);
     return add(graph, &node);
 }
@@ -166,7 +169,8 @@ static double identity(enum ir_reduction reduction)
 {
     switch (reduction) {
 #define RED(id, name, text, combine, identity_double, combine_double) \
-    case IR_RED_##id: return identity_double;
+    case IR_RED_##id:                                                 \
+        return identity_double;
 #include "codegen/reductions.def"
 #undef RED
     default: return NAN;
@@ -187,7 +191,8 @@ int graph_reduce(struct graph *graph, enum ir_reduction reduction, int arg, unsi
         }
     }
     if (empty) {
-        return graph_expand(graph, graph_const(graph, graph->node[arg].dtype, identity(reduction)), shape);
+        return graph_expand(graph, graph_const(graph, graph->node[arg].dtype, identity(reduction)),
+                            shape);
     }
     /* Folding one element gives the element: dims of size 1 are only dropped. */
     arg = graph_squeeze(graph, arg, ones);
@@ -207,7 +212,8 @@ int graph_reduce(struct graph *graph, enum ir_reduction reduction, int arg, unsi
     return add(graph, &node);
 }
 
-int graph_view(struct graph *graph, int arg, struct graph_shape shape, const struct index *const *map, bool padded)
+int graph_view(struct graph *graph, int arg, struct graph_shape shape,
+               const struct index *const *map, bool padded)
 {
     const struct graph_node *from = &graph->node[arg];
     bool same = graph_same_shape(from->shape, shape) && !padded;

@@ -55,6 +55,7 @@ void graph_print(struct text *text, const struct graph *graph)
         text_add(text, "\n");
     }
     for (int i = 0; i < graph->outputs; i++) {
-        text_printf(text, "  return %s t%d\n", dtype_table[graph->output[i].dtype].name, graph->output[i].node);
+        text_printf(text, "  return %s t%d\n", dtype_table[graph->output[i].dtype].name,
+                    graph->output[i].node);
     }
 }

@@ -1,4 +1,5 @@
-/* Views of tensors. Each gives, for every dim of its source, an index over its own dims; lowering substitutes and nothing is moved. */
+/* Views of tensors. Each gives, for every dim of its source, an index over its own dims; lowering
+ * substitutes and nothing is moved. */
 #include "codegen/graph.h"
 
 int graph_expand(struct graph *graph, int arg, struct graph_shape shape)
@@ -36,12 +37,14 @@ int graph_reshape(struct graph *graph, int arg, struct graph_shape shape)
     }
     int64_t stride = 1;
     for (int k = shape.rank - 1; k >= 0; k--) {
-        flat = index_add(arena, flat, index_mul(arena, index_var(arena, k), shape.size[k] > 1 ? stride : 0));
+        flat = index_add(arena, flat,
+                         index_mul(arena, index_var(arena, k), shape.size[k] > 1 ? stride : 0));
         stride *= shape.size[k];
     }
     stride = 1;
     for (int i = from.rank - 1; i >= 0; i--) {
-        map[i] = index_mod(arena, index_div(arena, flat, stride, shape.size), from.size[i], shape.size);
+        map[i] = index_mod(arena, index_div(arena, flat, stride, shape.size), from.size[i],
+                           shape.size);
         stride *= from.size[i];
     }
     return graph_view(graph, arg, shape, map, false);
@@ -91,7 +94,8 @@ int graph_slice(struct graph *graph, int arg, const struct graph_part *part, int
         case GRAPH_PART_NEW: shape.size[shape.rank++] = 1; break;
         case GRAPH_PART_AT: map[source++] = index_const(arena, part[p].start); break;
         case GRAPH_PART_SLICE:
-            map[source++] = index_add(arena, index_mul(arena, index_var(arena, shape.rank), part[p].step),
+            map[source++] = index_add(arena,
+                                      index_mul(arena, index_var(arena, shape.rank), part[p].step),
                                       index_const(arena, part[p].start));
             shape.size[shape.rank++] = part[p].count;
             break;
@@ -111,7 +115,8 @@ int graph_pad(struct graph *graph, int arg, const int64_t *before, const int64_t
     bool padded = false;
     for (int i = 0; i < from.rank; i++) {
         shape.size[i] = from.size[i] + before[i] + after[i];
-        map[i] = index_add(graph->arena, index_var(graph->arena, i), index_const(graph->arena, -before[i]));
+        map[i] = index_add(graph->arena, index_var(graph->arena, i),
+                           index_const(graph->arena, -before[i]));
         padded = padded || before[i] || after[i];
     }
     if (graph_elements(from) == 0) {

@@ -1,9 +1,10 @@
-/* Index expressions: integer sums over loop variables, kept canonical so that equal addresses are equal trees.
+/* Index expressions: integer sums over loop variables, kept canonical so that equal addresses are
+ * equal trees.
  *
- * Every constructor flattens its arguments into coefficient * atom + constant, where an atom is a variable, a
- * quotient or a remainder, merges equal atoms and orders them. Quotients and remainders are simplified by the
- * ranges of the variables, so that reshapes and merged dimensions leave none behind where none is needed (book
- * 9.4: 16384*i0 + 8192*i1 becomes 8192*x0). */
+ * Every constructor flattens its arguments into coefficient * atom + constant, where an atom is a
+ * variable, a quotient or a remainder, merges equal atoms and orders them. Quotients and remainders
+ * are simplified by the ranges of the variables, so that reshapes and merged dimensions leave none
+ * behind where none is needed (book 9.4: 16384*i0 + 8192*i1 becomes 8192*x0). */
 #include <string.h>
 
 #include "codegen/ir.h"
@@ -58,7 +59,8 @@ static int64_t gcd(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* Structural order: variables by falling number, as the book prints them, then quotients, then remainders. */
+/* Structural order: variables by falling number, as the book prints them, then quotients, then
+ * remainders. */
 static int compare(const struct index *a, const struct index *b)
 {
     if (a == b) {
@@ -81,7 +83,8 @@ bool index_equal(const struct index *a, const struct index *b)
     return compare(a, b) == 0;
 }
 
-static struct index *make(struct arena *arena, enum index_kind kind, const struct index *a, const struct index *b)
+static struct index *make(struct arena *arena, enum index_kind kind, const struct index *a,
+                          const struct index *b)
 {
     struct index *index = ARENA_NEW(arena, struct index);
     index->kind = kind;
@@ -116,15 +119,16 @@ static void put_term(struct sum *sum, int64_t factor, const struct index *atom)
     if (at < sum->count && index_equal(sum->term[at].atom, atom)) {
         sum->term[at].factor += factor;
         if (sum->term[at].factor == 0) {
-            memmove(sum->term + at, sum->term + at + 1, (size_t)(sum->count - at - 1) * sizeof *sum->term);
+            memmove(sum->term + at, sum->term + at + 1,
+                    (size_t)(sum->count - at - 1) * sizeof *sum->term);
             sum->count--;
         }
         return;
     }
     if (sum->count == sum->capacity) {
         int capacity = sum->capacity ? 2 * sum->capacity : 8;
-        sum->term =
-            arena_grow(sum->arena, sum->term, (size_t)sum->count, (size_t)capacity, sizeof *sum->term);
+        sum->term = arena_grow(sum->arena, sum->term, (size_t)sum->count, (size_t)capacity,
+                               sizeof *sum->term);
         sum->capacity = capacity;
     }
     memmove(sum->term + at + 1, sum->term + at, (size_t)(sum->count - at) * sizeof *sum->term);
@@ -155,24 +159,30 @@ static struct sum flatten(struct arena *arena, const struct index *index)
 static void remove_pair(struct sum *sum, int a, int b)
 {
     int first = a < b ? a : b, second = a < b ? b : a;
-    memmove(sum->term + second, sum->term + second + 1, (size_t)(sum->count - second - 1) * sizeof *sum->term);
-    memmove(sum->term + first, sum->term + first + 1, (size_t)(sum->count - first - 2) * sizeof *sum->term);
+    memmove(sum->term + second, sum->term + second + 1,
+            (size_t)(sum->count - second - 1) * sizeof *sum->term);
+    memmove(sum->term + first, sum->term + first + 1,
+            (size_t)(sum->count - first - 2) * sizeof *sum->term);
     sum->count -= 2;
 }
 
-/* If atom `b` is the quotient part above remainder `a`, gives what the two make together; NULL otherwise.
- * x % m + m * (x / m) = x;  x % m + m * ((x / m) % k) = x % (m k). */
+/* What remainder `a` = p % m makes together with m times atom `b`; NULL when that is nothing
+ * simpler. m (p / m) + p % m = p;  m (s % k) + p % m = (m s + p % m) % (m k), worth it where the
+ * sum in it loses a division. */
 static const struct index *rejoin(struct arena *arena, const struct index *a, const struct index *b)
 {
-    int64_t modulus = a->b->value;
-    const struct index *whole = NULL;
+    int64_t modulus = a->b->value, product;
     if (b->kind == INDEX_DIV && b->b->value == modulus && index_equal(a->a, b->a)) {
-        whole = a->a;
-    } else if (b->kind == INDEX_MOD && b->a->kind == INDEX_DIV && b->a->b->value == modulus &&
-               index_equal(a->a, b->a->a)) {
-        whole = make(arena, INDEX_MOD, a->a, index_const(arena, modulus * b->b->value));
+        return a->a;
     }
-    return whole;
+    if (b->kind != INDEX_MOD || __builtin_mul_overflow(modulus, b->b->value, &product)) {
+        return NULL;
+    }
+    const struct index *whole = index_add(arena, index_mul(arena, b->a, modulus), a);
+    if (index_divisions(whole) > index_divisions(b->a)) {
+        return NULL;
+    }
+    return make(arena, INDEX_MOD, whole, index_const(arena, product));
 }
 
 static bool rejoin_any(struct sum *sum)
@@ -200,8 +210,7 @@ static bool rejoin_any(struct sum *sum)
 
 static const struct index *build(struct sum *sum)
 {
-    while (rejoin_any(sum)) {
-    }
+    while (rejoin_any(sum)) {}
     struct arena *arena = sum->arena;
     const struct index *result = NULL;
     for (int i = 0; i < sum->count; i++) {
@@ -277,8 +286,8 @@ void index_range(const struct index *a, const int64_t *size, int64_t *low, int64
     }
 }
 
-/* Splits sum into multiples of `unit` (divided by it, in `high`) and the rest (`low`). The constant is split so
- * that the rest keeps 0 <= constant < unit. */
+/* Splits sum into multiples of `unit` (divided by it, in `high`) and the rest (`low`). The constant
+ * is split so that the rest keeps 0 <= constant < unit. */
 static void split_by(const struct sum *sum, int64_t unit, struct sum *high, struct sum *low)
 {
     *high = (struct sum){.arena = sum->arena, .constant = div_floor(sum->constant, unit)};
@@ -300,8 +309,9 @@ static bool within(struct sum *sum, const int64_t *size, int64_t below)
     return low >= 0 && high < below;
 }
 
-/* The greatest unit > 1 that divides `by` so that the terms that are no multiples of it stay inside [0, unit);
- * 1 when there is none. Then floor((unit A + B) / (unit b)) = floor(A / b), and mod likewise keeps B. */
+/* The greatest unit > 1 that divides `by` so that the terms that are no multiples of it stay inside
+ * [0, unit); 1 when there is none. Then floor((unit A + B) / (unit b)) = floor(A / b), and mod
+ * likewise keeps B. */
 static int64_t common_unit(const struct sum *sum, int64_t by, const int64_t *size)
 {
     int64_t best = 1;
@@ -319,7 +329,8 @@ static int64_t common_unit(const struct sum *sum, int64_t by, const int64_t *siz
     return best;
 }
 
-static const struct index *div_atom(struct arena *arena, struct sum *sum, int64_t by, const int64_t *size)
+static const struct index *div_atom(struct arena *arena, struct sum *sum, int64_t by,
+                                    const int64_t *size)
 {
     const struct index *inner = build(sum);
     int64_t low, high;
@@ -340,14 +351,16 @@ static const struct index *div_atom(struct arena *arena, struct sum *sum, int64_
     if (inner->kind == INDEX_DIV && !__builtin_mul_overflow(inner->b->value, by, &product)) {
         return index_div(arena, inner->a, product, size);
     }
-    /* (x % (by k)) / by = (x / by) % k: the form in which neighbouring parts find each other again. */
+    /* (x % (by k)) / by = (x / by) % k: the form in which neighbouring parts find each other again.
+     */
     if (inner->kind == INDEX_MOD && inner->b->value % by == 0) {
         return index_mod(arena, index_div(arena, inner->a, by, size), inner->b->value / by, size);
     }
     return make(arena, INDEX_DIV, inner, index_const(arena, by));
 }
 
-const struct index *index_div(struct arena *arena, const struct index *a, int64_t by, const int64_t *size)
+const struct index *index_div(struct arena *arena, const struct index *a, int64_t by,
+                              const int64_t *size)
 {
     STAX_CHECK(by > 0);
     struct sum sum = flatten(arena, a), high, low;
@@ -363,7 +376,8 @@ const struct index *index_div(struct arena *arena, const struct index *a, int64_
     return build(&high);
 }
 
-static const struct index *mod_atom(struct arena *arena, struct sum *sum, int64_t by, const int64_t *size)
+static const struct index *mod_atom(struct arena *arena, struct sum *sum, int64_t by,
+                                    const int64_t *size)
 {
     const struct index *inner = build(sum);
     int64_t low, high;
@@ -381,7 +395,8 @@ static const struct index *mod_atom(struct arena *arena, struct sum *sum, int64_
     return make(arena, INDEX_MOD, inner, index_const(arena, by));
 }
 
-const struct index *index_mod(struct arena *arena, const struct index *a, int64_t by, const int64_t *size)
+const struct index *index_mod(struct arena *arena, const struct index *a, int64_t by,
+                              const int64_t *size)
 {
     STAX_CHECK(by > 0);
     struct sum sum = flatten(arena, a), high, low;
@@ -396,17 +411,20 @@ const struct index *index_mod(struct arena *arena, const struct index *a, int64_
     return mod_atom(arena, &low, by, size);
 }
 
-const struct index *index_replace(struct arena *arena, const struct index *a, const struct index *const *with,
-                                  const int64_t *size)
+const struct index *index_replace(struct arena *arena, const struct index *a,
+                                  const struct index *const *with, const int64_t *size)
 {
     switch (a->kind) {
     case INDEX_CONST: return a;
     case INDEX_VAR: return with[a->var];
     case INDEX_ADD:
-        return index_add(arena, index_replace(arena, a->a, with, size), index_replace(arena, a->b, with, size));
+        return index_add(arena, index_replace(arena, a->a, with, size),
+                         index_replace(arena, a->b, with, size));
     case INDEX_MUL: return index_mul(arena, index_replace(arena, a->a, with, size), a->b->value);
-    case INDEX_DIV: return index_div(arena, index_replace(arena, a->a, with, size), a->b->value, size);
-    case INDEX_MOD: return index_mod(arena, index_replace(arena, a->a, with, size), a->b->value, size);
+    case INDEX_DIV:
+        return index_div(arena, index_replace(arena, a->a, with, size), a->b->value, size);
+    case INDEX_MOD:
+        return index_mod(arena, index_replace(arena, a->a, with, size), a->b->value, size);
     }
     return a;
 }

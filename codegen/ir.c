@@ -1,4 +1,5 @@
-/* Tables of the loop IR and the facts that follow from a kernel's nodes: levels, domains, the reduction's direction. */
+/* Tables of the loop IR and the facts that follow from a kernel's nodes: levels, domains, the
+ * reduction's direction. */
 #include "codegen/ir.h"
 
 #include <string.h>
@@ -63,8 +64,8 @@ static int first_r(const struct ir_kernel *kernel)
     return first;
 }
 
-/* How far an address moves when the innermost reduction variable that it uses makes one step from 0 (facts: evaluate the address
- * where it is not affine). */
+/* How far an address moves when the innermost reduction variable that it uses makes one step from 0
+ * (facts: evaluate the address where it is not affine). */
 static int64_t step_in_r(const struct ir_kernel *kernel, const struct index *index)
 {
     int64_t at[64] = {0};
@@ -82,8 +83,9 @@ static int64_t step_in_r(const struct ir_kernel *kernel, const struct index *ind
     return 0;
 }
 
-/* A read is inner when r moves it by one element, outer when by more; reads that r does not move vote for neither. INNER wins by majority,
- * OUTER likewise (rule of the compilers; the tie is DEFAULT: chosen). */
+/* A read is inner when r moves it by one element, outer when by more; reads that r does not move
+ * vote for neither. INNER wins by majority, OUTER likewise (rule of the compilers; the tie is
+ * DEFAULT: chosen). */
 static enum ir_hint direction(const struct ir_kernel *kernel)
 {
     int inner = 0, outer = 0;

@@ -1,7 +1,7 @@
 /* Making nodes: equal ones once (CSE), constants folded, what no store needs left out.
  *
- * The builder is the only place where nodes are made, so that every pass that rebuilds a kernel keeps these properties. A
- * guard stands in arg[0] of a LOAD. */
+ * The builder is the only place where nodes are made, so that every pass that rebuilds a kernel
+ * keeps these properties. A guard stands in arg[0] of a LOAD. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ double ir_value(enum ir_op op, double a, double b, double c)
     (void)c;
     switch (op) {
 #define OP(id, name, arity, result, flop, f32, i, value, error) \
-    case IR_##id: return value;
+    case IR_##id:                                               \
+        return value;
 #include "codegen/ops.def"
 #undef OP
     default: return NAN;
@@ -53,8 +54,8 @@ int ir_build_node(struct ir_builder *builder, const struct ir_node *node)
     }
     if (builder->nodes == builder->capacity) {
         int capacity = builder->capacity ? 2 * builder->capacity : 32;
-        builder->node = arena_grow(builder->arena, builder->node, (size_t)builder->nodes, (size_t)capacity,
-                                   sizeof *builder->node);
+        builder->node = arena_grow(builder->arena, builder->node, (size_t)builder->nodes,
+                                   (size_t)capacity, sizeof *builder->node);
         builder->capacity = capacity;
     }
     builder->node[builder->nodes] = *node;
@@ -83,7 +84,8 @@ int ir_build_index(struct ir_builder *builder, enum dtype dtype, const struct in
     return ir_build_node(builder, &node);
 }
 
-int ir_build_load(struct ir_builder *builder, int buffer, enum dtype dtype, const struct index *index, int guard)
+int ir_build_load(struct ir_builder *builder, int buffer, enum dtype dtype,
+                  const struct index *index, int guard)
 {
     struct ir_node node = blank(IR_LOAD, dtype_compute(dtype));
     if (guard >= 0 && builder->node[guard].op == IR_CONST) {
@@ -104,7 +106,8 @@ int ir_build_cast(struct ir_builder *builder, enum dtype dtype, int arg)
     if (from->dtype == dtype) {
         return arg;
     }
-    /* A whole number keeps its value in every float type of enough bits; others are rounded at run time. */
+    /* A whole number keeps its value in every float type of enough bits; others are rounded at run
+     * time. */
     if (from->op == IR_CONST && dtype_is_float(dtype) && dtype_compute(dtype) == dtype &&
         (double)(float)from->constant == from->constant) {
         return ir_build_const(builder, dtype, from->constant);
@@ -114,7 +117,8 @@ int ir_build_cast(struct ir_builder *builder, enum dtype dtype, int arg)
     return ir_build_node(builder, &node);
 }
 
-/* x * 1, x / 1, x - 0, where with a known condition: exact for every x, NaN and -0 too. Returns -1 otherwise. */
+/* x * 1, x / 1, x - 0, where with a known condition: exact for every x, NaN and -0 too. Returns -1
+ * otherwise. */
 static int identity_of(struct ir_builder *builder, enum ir_op op, int a, int b, int c)
 {
     const struct ir_node *node = builder->node;
@@ -169,7 +173,8 @@ int ir_build_reduce(struct ir_builder *builder, enum ir_reduction reduction, int
     return ir_build_node(builder, &node);
 }
 
-int ir_build_store(struct ir_builder *builder, int buffer, enum dtype dtype, const struct index *index, int arg)
+int ir_build_store(struct ir_builder *builder, int buffer, enum dtype dtype,
+                   const struct index *index, int arg)
 {
     struct ir_node node = blank(IR_STORE, dtype);
     node.buffer = buffer;
@@ -206,8 +211,8 @@ void ir_build_into(struct ir_builder *builder, struct ir_kernel *kernel)
     ir_finish(kernel);
 }
 
-void ir_rebuild(struct ir_kernel *kernel, int dims, struct ir_dim *dim, const struct index *const *with,
-                struct arena *arena)
+void ir_rebuild(struct ir_kernel *kernel, int dims, struct ir_dim *dim,
+                const struct index *const *with, struct arena *arena)
 {
     int64_t *size = ARENA_ARRAY(arena, int64_t, dims + 1);
     int *number = ARENA_ARRAY(arena, int, kernel->nodes + 1);

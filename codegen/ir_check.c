@@ -1,6 +1,8 @@
-/* The checker of the loop IR: run after every pass in debug builds, so that a broken pass is named at once.
+/* The checker of the loop IR: run after every pass in debug builds, so that a broken pass is named
+ * at once.
  *
- * Rules are the contract in ir.h: order, arities, dtypes, domains, ranges of every address inside its buffer. */
+ * Rules are the contract in ir.h: order, arities, dtypes, domains, ranges of every address inside
+ * its buffer. */
 #include "codegen/ir.h"
 
 static enum stax_status broken(const struct ir_kernel *kernel, int node, const char *rule)
@@ -10,20 +12,22 @@ static enum stax_status broken(const struct ir_kernel *kernel, int node, const c
 
 static enum stax_status check_dims(const struct ir_kernel *kernel)
 {
-    static const int order[IR_AXES] = {[IR_AXIS_Z] = 0, [IR_AXIS_Y] = 1, [IR_AXIS_X] = 2, [IR_AXIS_R] = 3};
+    static const int order[IR_AXES] = {
+        [IR_AXIS_Z] = 0, [IR_AXIS_Y] = 1, [IR_AXIS_X] = 2, [IR_AXIS_R] = 3};
     for (int i = 0; i < kernel->dims; i++) {
         if (kernel->dim[i].size < 1) {
             STAX_RETURN(STAX_INTERNAL, "kernel %s: dim %d has no points", kernel->name, i);
         }
         if (i > 0 && order[kernel->dim[i].axis] < order[kernel->dim[i - 1].axis]) {
-            STAX_RETURN(STAX_INTERNAL, "kernel %s: dims are not in the order Z, Y, X, R", kernel->name);
+            STAX_RETURN(STAX_INTERNAL, "kernel %s: dims are not in the order Z, Y, X, R",
+                        kernel->name);
         }
     }
     return STAX_OK;
 }
 
-static enum stax_status check_address(const struct ir_program *program, const struct ir_kernel *kernel, int i,
-                                      const int64_t *size)
+static enum stax_status check_address(const struct ir_program *program,
+                                      const struct ir_kernel *kernel, int i, const int64_t *size)
 {
     const struct ir_node *node = &kernel->node[i];
     if (!node->index) {
@@ -57,14 +61,15 @@ static enum stax_status check_types(const struct ir_kernel *kernel, int i)
             return broken(kernel, i, "arguments differ in dtype");
         }
     }
-    if (row->result == IR_RESULT_BOOL ? node->dtype != DTYPE_BOOL : node->dtype != dtype_compute(first)) {
+    if (row->result == IR_RESULT_BOOL ? node->dtype != DTYPE_BOOL
+                                      : node->dtype != dtype_compute(first)) {
         return broken(kernel, i, "dtype does not follow from its arguments");
     }
     return STAX_OK;
 }
 
-static enum stax_status check_node(const struct ir_program *program, const struct ir_kernel *kernel, int i,
-                                   const int64_t *size)
+static enum stax_status check_node(const struct ir_program *program, const struct ir_kernel *kernel,
+                                   int i, const int64_t *size)
 {
     const struct ir_node *node = &kernel->node[i];
     int arity = node->op < IR_PURE_COUNT ? ir_op_table[node->op].arity : 0;
@@ -77,7 +82,8 @@ static enum stax_status check_node(const struct ir_program *program, const struc
     for (int k = 0; k < 3; k++) {
         int arg = node->arg[k];
         bool optional = node->op == IR_LOAD && k == 0;
-        if (arg >= i || arg < -1 || (arg < 0 && k < arity) || (arg >= 0 && k >= arity && !optional)) {
+        if (arg >= i || arg < -1 || (arg < 0 && k < arity) ||
+            (arg >= 0 && k >= arity && !optional)) {
             return broken(kernel, i, "arguments are not earlier nodes, as many as the op takes");
         }
         if (arg >= 0 && kernel->node[arg].op == IR_STORE) {
@@ -111,7 +117,8 @@ static enum stax_status check_node(const struct ir_program *program, const struc
     }
 }
 
-/* A store must not write one address from several points: every dim of its domain moves the address. */
+/* A store must not write one address from several points: every dim of its domain moves the
+ * address. */
 static enum stax_status check_store(const struct ir_kernel *kernel, int i)
 {
     const struct ir_node *node = &kernel->node[i];

@@ -1,7 +1,9 @@
-/* The definition: runs a program in double, with a running error bound beside every value (rules: ops.def, reference_math.h).
+/* The definition: runs a program in double, with a running error bound beside every value (rules:
+ * ops.def, reference_math.h).
  *
- * For each x point it walks r once a level, recomputing what the level needs, so memory stays a few numbers a node however long the
- * rows are. Sums and products run in order; a bound says how far a right result in the program's own types may lie. */
+ * For each x point it walks r once a level, recomputing what the level needs, so memory stays a few
+ * numbers a node however long the rows are. Sums and products run in order; a bound says how far a
+ * right result in the program's own types may lie. */
 #include <math.h>
 #include <string.h>
 
@@ -11,10 +13,12 @@
 static const int64_t POINTS_MOST = (int64_t)1 << 26; /* chosen: seconds, not minutes */
 
 struct type_limits {
-    double u, tiny, max; /* unit roundoff, smallest subnormal, greatest finite value; 0 for exact types */
+    double u, tiny,
+        max; /* unit roundoff, smallest subnormal, greatest finite value; 0 for exact types */
 };
 
-/* IEEE 754 binary16, 32, 64 and bfloat16. f64: u doubled, since the definition itself rounds there. */
+/* IEEE 754 binary16, 32, 64 and bfloat16. f64: u doubled, since the definition itself rounds there.
+ */
 static const struct type_limits limits[DTYPE_COUNT] = {
     [DTYPE_F32] = {0x1p-24, 0x1p-149, 0x1.fffffep127},
     [DTYPE_BF16] = {0x1p-8, 0x1p-133, 0x1.fep127},
@@ -31,10 +35,10 @@ struct run {
     const struct ir_kernel *kernel;
     double *const *data;
     double *const *bound;
-    struct point *at;    /* per node: value and bound at the present point */
+    struct point *at; /* per node: value and bound at the present point */
     struct fold {
         double value, error, scale;
-    } *fold;             /* per REDUCE node */
+    } * fold; /* per REDUCE node */
     int64_t vars[64];
 };
 
@@ -109,7 +113,10 @@ static void evaluate(const struct run *run, int i)
     const struct ir_node *node = &run->kernel->node[i];
     struct point *out = &run->at[i];
     switch (node->op) {
-    case IR_CONST: *out = (struct point){node->constant, sd_constant_error(node->constant, limits[node->dtype].u)}; break;
+    case IR_CONST:
+        *out = (struct point){node->constant,
+                              sd_constant_error(node->constant, limits[node->dtype].u)};
+        break;
     case IR_INDEX:
         out->v = (double)index_eval(node->index, run->vars);
         out->e = sd_constant_error(out->v, limits[node->dtype].u);
@@ -127,7 +134,9 @@ static void fold_start(const struct run *run, int i)
     double value = 0.0;
     switch (run->kernel->node[i].reduction) {
 #define RED(id, name, identity, combine, identity_double, combine_double) \
-    case IR_RED_##id: value = identity_double; break;
+    case IR_RED_##id:                                                     \
+        value = identity_double;                                          \
+        break;
 #include "codegen/reductions.def"
 #undef RED
     default: break;
@@ -143,14 +152,18 @@ static void fold_add(const struct run *run, int i)
     double a = fold->value, b = next.v, v = 0.0;
     switch (node->reduction) {
 #define RED(id, name, identity, combine, identity_double, combine_double) \
-    case IR_RED_##id: v = combine_double; break;
+    case IR_RED_##id:                                                     \
+        v = combine_double;                                               \
+        break;
 #include "codegen/reductions.def"
 #undef RED
     default: break;
     }
     switch (node->reduction) {
     case IR_RED_SUM: fold->error += next.e; break;
-    case IR_RED_PROD: fold->error = sd_product_error(a, b, fold->error, next.e, v, limits[node->dtype].u); break;
+    case IR_RED_PROD:
+        fold->error = sd_product_error(a, b, fold->error, next.e, v, limits[node->dtype].u);
+        break;
     default: fold->error = fmax(fold->error, next.e); break;
     }
     fold->scale += fabs(b);
@@ -165,7 +178,8 @@ static void fold_end(const struct run *run, int i, int64_t count)
     if (node->reduction == IR_RED_SUM) {
         error = sd_sum_error((double)count, error, fold->scale, limits[node->dtype].u);
         if (limits[node->dtype].max > 0 && fold->scale > limits[node->dtype].max) {
-            error = SD_INF; /* some order of adding overflows on the way; an exact infinity still settles to 0 */
+            error = SD_INF; /* some order of adding overflows on the way; an exact infinity still
+                               settles to 0 */
         }
     }
     run->at[i] = settled(fold->value, error, node->dtype);
@@ -183,7 +197,8 @@ static bool advance(struct run *run, int first, int past)
     return false;
 }
 
-/* One walk over r: evaluates the (x, r) nodes of levels <= `level`, feeds the reductions of level + 1, and stores on the last walk. */
+/* One walk over r: evaluates the (x, r) nodes of levels <= `level`, feeds the reductions of level +
+ * 1, and stores on the last walk. */
 static void walk(struct run *run, int level, int first_r, int64_t count)
 {
     const struct ir_kernel *kernel = run->kernel;
@@ -195,7 +210,8 @@ static void walk(struct run *run, int level, int first_r, int64_t count)
     do {
         for (int i = 0; i < kernel->nodes; i++) {
             const struct ir_node *node = &kernel->node[i];
-            if (node->in_r && node->level <= level && (node->op != IR_STORE || level == kernel->levels)) {
+            if (node->in_r && node->level <= level &&
+                (node->op != IR_STORE || level == kernel->levels)) {
                 evaluate(run, i);
             } else if (node->op == IR_REDUCE && node->level == level + 1) {
                 fold_add(run, i);
@@ -225,7 +241,8 @@ static void run_kernel(struct run *run)
     memset(run->vars, 0, sizeof run->vars);
     do {
         for (int i = 0; i < kernel->nodes; i++) {
-            if (!kernel->node[i].in_r && kernel->node[i].level == 0 && kernel->node[i].op != IR_REDUCE) {
+            if (!kernel->node[i].in_r && kernel->node[i].level == 0 &&
+                kernel->node[i].op != IR_REDUCE) {
                 evaluate(run, i);
             }
         }
@@ -235,7 +252,8 @@ static void run_kernel(struct run *run)
     } while (advance(run, 0, first_r));
 }
 
-enum stax_status ir_eval(const struct ir_program *program, double *const *data, double *const *bound)
+enum stax_status ir_eval(const struct ir_program *program, double *const *data,
+                         double *const *bound)
 {
     double points = 0.0;
     for (int k = 0; k < program->kernels; k++) {
@@ -247,7 +265,8 @@ enum stax_status ir_eval(const struct ir_program *program, double *const *data, 
         STAX_CHECK(program->kernel[k].dims <= 64);
     }
     if (points > (double)POINTS_MOST) {
-        STAX_RETURN(STAX_LIMIT, "the interpreter runs at most 2^26 points, this program has %.0f", points);
+        STAX_RETURN(STAX_LIMIT, "the interpreter runs at most 2^26 points, this program has %.0f",
+                    points);
     }
     for (int b = 0; bound && b < program->buffers; b++) {
         for (int64_t i = 0; bound[b] && i < program->buffer[b].elements; i++) {
@@ -256,7 +275,8 @@ enum stax_status ir_eval(const struct ir_program *program, double *const *data, 
     }
     struct arena *arena = arena_create();
     for (int k = 0; k < program->kernels; k++) {
-        struct run run = {.program = program, .kernel = &program->kernel[k], .data = data, .bound = bound};
+        struct run run = {
+            .program = program, .kernel = &program->kernel[k], .data = data, .bound = bound};
         run.at = ARENA_ARRAY(arena, struct point, run.kernel->nodes);
         run.fold = ARENA_ARRAY(arena, struct fold, run.kernel->nodes);
         run_kernel(&run);

@@ -8,8 +8,8 @@ static void print_dims(struct text *text, const struct ir_kernel *kernel, const 
     }
 }
 
-static void print_node(struct text *text, const struct ir_program *program, const struct ir_kernel *kernel, int i,
-                       const char *const *names)
+static void print_node(struct text *text, const struct ir_program *program,
+                       const struct ir_kernel *kernel, int i, const char *const *names)
 {
     const struct ir_node *node = &kernel->node[i];
     const char *dtype = dtype_table[node->dtype].name;
@@ -56,7 +56,8 @@ void ir_print(struct text *text, const struct ir_program *program)
     text_printf(text, "program %s\n", program->name);
     for (int i = 0; i < program->buffers; i++) {
         const struct ir_buffer *buffer = &program->buffer[i];
-        text_printf(text, "  %s %s: %s[", roles[buffer->role], buffer->name, dtype_table[buffer->dtype].name);
+        text_printf(text, "  %s %s: %s[", roles[buffer->role], buffer->name,
+                    dtype_table[buffer->dtype].name);
         for (int k = 0; k < buffer->rank; k++) {
             text_printf(text, "%s%lld", k ? ", " : "", (long long)buffer->shape[k]);
         }
@@ -64,7 +65,8 @@ void ir_print(struct text *text, const struct ir_program *program)
         for (int k = 0; k < buffer->rank; k++) {
             text_printf(text, "%s%lld", k ? ", " : "", (long long)buffer->stride[k]);
         }
-        text_printf(text, ") %lld bytes\n", (long long)(buffer->elements * dtype_table[buffer->dtype].bytes));
+        text_printf(text, ") %lld bytes\n",
+                    (long long)(buffer->elements * dtype_table[buffer->dtype].bytes));
     }
     for (int k = 0; k < program->kernels; k++) {
         const struct ir_kernel *kernel = &program->kernel[k];

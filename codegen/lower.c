@@ -1,7 +1,9 @@
-/* Tensor graph to loop IR: each planned group becomes one kernel (book 9.2: one inner_fn, printed for its iteration space).
+/* Tensor graph to loop IR: each planned group becomes one kernel (book 9.2: one inner_fn, printed
+ * for its iteration space).
  *
- * A node is built at coordinates, index expressions over the kernel's variables: views substitute, pointwise ops pass the coordinates on, a
- * reduction of the same group is built in place over r, any other is read from its buffer. A memo keeps shared expressions shared. */
+ * A node is built at coordinates, index expressions over the kernel's variables: views substitute,
+ * pointwise ops pass the coordinates on, a reduction of the same group is built in place over r,
+ * any other is read from its buffer. A memo keeps shared expressions shared. */
 #include <string.h>
 
 #include "codegen/lower.h"
@@ -10,21 +12,21 @@
 struct build {
     const struct lower *lower;
     const struct group *group;
-    int number; /* of the group */
+    int number;         /* of the group */
     const int *scratch; /* graph node (REDUCE) to buffer */
     struct ir_builder builder;
     struct made {
         const struct made *next;
         const struct index *at[IR_MAX_RANK];
         int guard, result;
-    } **made; /* per graph node */
+    } * *made; /* per graph node */
 };
 
 static int build_node(struct build *build, int number, const struct index *const *at, int guard);
 
 /* Row-major position, or the one that strides give. */
-static const struct index *address(struct arena *arena, struct graph_shape shape, const int64_t *stride,
-                                   const struct index *const *at)
+static const struct index *address(struct arena *arena, struct graph_shape shape,
+                                   const int64_t *stride, const struct index *const *at)
 {
     const struct index *sum = index_const(arena, 0);
     int64_t step = 1;
@@ -43,7 +45,9 @@ static int inside(struct build *build, struct graph_shape shape, const struct in
     for (int i = 0; i < shape.rank; i++) {
         int64_t low, high;
         index_range(at[i], build->group->size, &low, &high);
-        enum dtype type = index_fits_i32(at[i], build->group->size) && shape.size[i] <= INT32_MAX ? DTYPE_I32 : DTYPE_I64;
+        enum dtype type = index_fits_i32(at[i], build->group->size) && shape.size[i] <= INT32_MAX
+                              ? DTYPE_I32
+                              : DTYPE_I64;
         int each[2] = {-1, -1};
         if (low < 0) {
             each[0] = ir_build_pure(builder, IR_LE, ir_build_const(builder, type, 0.0),
@@ -54,13 +58,16 @@ static int inside(struct build *build, struct graph_shape shape, const struct in
                                     ir_build_const(builder, type, (double)shape.size[i]), -1);
         }
         for (int k = 0; k < 2; k++) {
-            all = each[k] < 0 ? all : all < 0 ? each[k] : ir_build_pure(builder, IR_AND, all, each[k], -1);
+            all = each[k] < 0 ? all
+                  : all < 0   ? each[k]
+                              : ir_build_pure(builder, IR_AND, all, each[k], -1);
         }
     }
     return all;
 }
 
-static int build_view(struct build *build, const struct graph_node *node, const struct index *const *at, int guard)
+static int build_view(struct build *build, const struct graph_node *node,
+                      const struct index *const *at, int guard)
 {
     struct ir_builder *builder = &build->builder;
     const struct index *source[IR_MAX_RANK];
@@ -105,7 +112,8 @@ static int build_kind(struct build *build, int number, const struct index *const
     }
     case GRAPH_CONST: return ir_build_const(builder, dtype_compute(node->dtype), node->constant);
     case GRAPH_IOTA: return ir_build_index(builder, DTYPE_I64, at[0]);
-    case GRAPH_CAST: return ir_build_cast(builder, node->dtype, build_node(build, node->arg[0], at, guard));
+    case GRAPH_CAST:
+        return ir_build_cast(builder, node->dtype, build_node(build, node->arg[0], at, guard));
     case GRAPH_VIEW: return build_view(build, node, at, guard);
     case GRAPH_REDUCE: return build_reduce(build, number, at, guard);
     case GRAPH_PURE: break;
@@ -137,14 +145,15 @@ static int build_node(struct build *build, int number, const struct index *const
     return result;
 }
 
-static void build_group(const struct lower *lower, int number, const int *scratch, const struct ir_program *program,
-                        struct ir_kernel *kernel)
+static void build_group(const struct lower *lower, int number, const int *scratch,
+                        const struct ir_program *program, struct ir_kernel *kernel)
 {
     const struct group *group = &lower->group[number];
     const struct graph *graph = lower->graph;
     struct build build = {.lower = lower, .group = group, .number = number, .scratch = scratch};
     build.builder = ir_build(lower->arena, group->size);
-    build.made = (struct made **)arena_array(lower->arena, (size_t)graph->nodes, sizeof(struct made *));
+    build.made = (struct made **)arena_array(lower->arena, (size_t)graph->nodes,
+                                             sizeof(struct made *));
     for (int i = 0; i < group->outputs; i++) {
         const struct placed *placed = &group->output[i];
         const struct graph_output *output = &graph->output[placed->output];
@@ -152,7 +161,8 @@ static void build_group(const struct lower *lower, int number, const int *scratc
         int buffer = graph->inputs + placed->output;
         value = ir_build_cast(&build.builder, dtype_compute(program->buffer[buffer].dtype), value);
         ir_build_store(&build.builder, buffer, program->buffer[buffer].dtype,
-                       address(lower->arena, graph->node[output->node].shape, NULL, placed->at), value);
+                       address(lower->arena, graph->node[output->node].shape, NULL, placed->at),
+                       value);
     }
     for (int i = 0; i < group->reductions; i++) {
         int node = group->reduction[i], var = 0;
@@ -162,7 +172,8 @@ static void build_group(const struct lower *lower, int number, const int *scratc
             continue;
         }
         for (int k = 0; k < shape.rank; k++) {
-            at[k] = shape.size[k] > 1 ? index_var(lower->arena, var++) : index_const(lower->arena, 0);
+            at[k] = shape.size[k] > 1 ? index_var(lower->arena, var++)
+                                      : index_const(lower->arena, 0);
         }
         int value = build_node(&build, node, at, -1);
         ir_build_store(&build.builder, scratch[node], program->buffer[scratch[node]].dtype,
@@ -190,8 +201,8 @@ static void fill_buffer(struct ir_buffer *buffer, struct graph_shape shape, cons
     }
 }
 
-/* Inputs, outputs, then one scratch buffer a reduction that another kernel reads. Scratch keeps the compute dtype: only stores that
- * the text asks for round to 16 bits. */
+/* Inputs, outputs, then one scratch buffer a reduction that another kernel reads. Scratch keeps the
+ * compute dtype: only stores that the text asks for round to 16 bits. */
 static void make_buffers(const struct lower *lower, struct ir_program *program, int *scratch)
 {
     const struct graph *graph = lower->graph;
@@ -199,11 +210,13 @@ static void make_buffers(const struct lower *lower, struct ir_program *program, 
     for (int i = 0; i < graph->nodes; i++) {
         stored += lower->stored[i];
     }
-    program->buffer = ARENA_ARRAY(lower->arena, struct ir_buffer, graph->inputs + graph->outputs + stored + 1);
+    program->buffer = ARENA_ARRAY(lower->arena, struct ir_buffer,
+                                  graph->inputs + graph->outputs + stored + 1);
     for (int i = 0; i < graph->inputs; i++) {
         const struct graph_input *input = &graph->input[i];
         struct ir_buffer *buffer = &program->buffer[program->buffers++];
-        *buffer = (struct ir_buffer){.name = input->name, .role = IR_BUFFER_INPUT, .dtype = input->dtype};
+        *buffer = (struct ir_buffer){
+            .name = input->name, .role = IR_BUFFER_INPUT, .dtype = input->dtype};
         buffer->elements = input->elements;
         fill_buffer(buffer, input->shape, input->stride);
     }
@@ -217,7 +230,8 @@ static void make_buffers(const struct lower *lower, struct ir_program *program, 
         scratch[i] = -1;
         if (lower->stored[i]) {
             struct ir_buffer *buffer = &program->buffer[program->buffers];
-            *buffer = (struct ir_buffer){.role = IR_BUFFER_SCRATCH, .dtype = dtype_compute(graph->node[i].dtype)};
+            *buffer = (struct ir_buffer){.role = IR_BUFFER_SCRATCH,
+                                         .dtype = dtype_compute(graph->node[i].dtype)};
             buffer->name = arena_printf(lower->arena, "buf%d", k++);
             fill_buffer(buffer, graph->node[i].shape, NULL);
             scratch[i] = program->buffers++;
@@ -225,7 +239,8 @@ static void make_buffers(const struct lower *lower, struct ir_program *program, 
     }
 }
 
-enum stax_status lower_graph(const struct graph *graph, struct arena *arena, struct ir_program *program)
+enum stax_status lower_graph(const struct graph *graph, struct arena *arena,
+                             struct ir_program *program)
 {
     struct lower lower = {.graph = graph, .arena = arena};
     fuse_plan(&lower);

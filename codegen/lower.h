@@ -1,7 +1,9 @@
-/* What planning (fuse.c), walking (lower_walk.c) and building (lower.c) of fused kernels share. Private to them.
+/* What planning (fuse.c), walking (lower_walk.c) and building (lower.c) of fused kernels share.
+ * Private to them.
  *
- * A group becomes one kernel. Its variables are first the x dims, then the r dims, all of more than one point. Every reduction
- * belongs to one group; an output is stored by one group. What a group needs from another goes through a scratch buffer. */
+ * A group becomes one kernel. Its variables are first the x dims, then the r dims, all of more than
+ * one point. Every reduction belongs to one group; an output is stored by one group. What a group
+ * needs from another goes through a scratch buffer. */
 #ifndef STAX_CODEGEN_LOWER_H
 #define STAX_CODEGEN_LOWER_H
 
@@ -9,9 +11,10 @@
 
 enum { GROUP_MOST_DIMS = 2 * IR_MAX_RANK };
 
-/* What an expression reads at the end: an input's element, or a reduction's result at some place. */
+/* What an expression reads at the end: an input's element, or a reduction's result at some place.
+ */
 struct leaf {
-    int node;                                /* INPUT or REDUCE */
+    int node; /* INPUT or REDUCE */
     const struct index *at[IR_MAX_RANK];
 };
 
@@ -21,8 +24,8 @@ struct leaves {
 };
 
 struct placed {
-    int output;                              /* of the graph */
-    const struct index *at[IR_MAX_RANK];     /* the output's coordinates over the group's variables */
+    int output;                          /* of the graph */
+    const struct index *at[IR_MAX_RANK]; /* the output's coordinates over the group's variables */
 };
 
 struct group {
@@ -32,7 +35,7 @@ struct group {
     int reductions;
     struct placed *output;
     int outputs;
-    int *need;      /* groups whose results it reads */
+    int *need; /* groups whose results it reads */
     int needs;
     struct leaves reads; /* INPUT leaves only: for sharing */
 };
@@ -42,16 +45,17 @@ struct lower {
     struct arena *arena;
     struct group *group;
     int groups, group_capacity;
-    int *group_of;  /* graph node (REDUCE) to its group, -1 for others */
-    bool *stored;   /* graph node (REDUCE): another group reads it */
+    int *group_of; /* graph node (REDUCE) to its group, -1 for others */
+    bool *stored;  /* graph node (REDUCE): another group reads it */
 };
 
 /* ---- lower_walk.c ---- */
 /* Reads of `node` at coordinates over variables of `size`, each once. */
-struct leaves lower_leaves(const struct lower *lower, int node, const struct index *const *at, const int64_t *size);
+struct leaves lower_leaves(const struct lower *lower, int node, const struct index *const *at,
+                           const int64_t *size);
 /* Coordinates of a VIEW's source. */
-void lower_source(const struct lower *lower, const struct graph_node *view, const struct index *const *at,
-                  const int64_t *size, const struct index **source);
+void lower_source(const struct lower *lower, const struct graph_node *view,
+                  const struct index *const *at, const int64_t *size, const struct index **source);
 /* Coordinates of a reduction's argument over its group's variables. */
 void lower_argument(const struct lower *lower, int reduction, const struct index **at);
 /* x and r sizes of a reduction's domain, dims of one point left out. */

@@ -1,15 +1,17 @@
-/* Following a tensor expression down to what it reads, with coordinates substituted through views. */
+/* Following a tensor expression down to what it reads, with coordinates substituted through views.
+ */
 #include <string.h>
 
 #include "codegen/lower.h"
 
-void lower_source(const struct lower *lower, const struct graph_node *view, const struct index *const *at,
-                  const int64_t *size, const struct index **source)
+void lower_source(const struct lower *lower, const struct graph_node *view,
+                  const struct index *const *at, const int64_t *size, const struct index **source)
 {
     struct graph_shape shape = lower->graph->node[view->arg[0]].shape;
     for (int i = 0; i < shape.rank; i++) {
-        source[i] = shape.size[i] == 1 && !view->padded ? index_const(lower->arena, 0)
-                                                        : index_replace(lower->arena, view->map[i], at, size);
+        source[i] = shape.size[i] == 1 && !view->padded
+                        ? index_const(lower->arena, 0)
+                        : index_replace(lower->arena, view->map[i], at, size);
     }
 }
 
@@ -36,7 +38,8 @@ void lower_argument(const struct lower *lower, int reduction, const struct index
     for (int reduced = 0; reduced < 2; reduced++) {
         for (int i = 0; i < shape.rank; i++) {
             if ((int)(node->axes >> i & 1u) == reduced) {
-                at[i] = shape.size[i] > 1 ? index_var(lower->arena, var++) : index_const(lower->arena, 0);
+                at[i] = shape.size[i] > 1 ? index_var(lower->arena, var++)
+                                          : index_const(lower->arena, 0);
             }
         }
     }
@@ -61,7 +64,7 @@ struct walk {
     struct visit {
         const struct visit *next;
         const struct index *at[IR_MAX_RANK];
-    } **visited; /* per graph node */
+    } * *visited; /* per graph node */
 };
 
 static bool same_place(const struct index *const *a, const struct index *const *b, int rank)
@@ -94,8 +97,8 @@ static void add_leaf(struct walk *walk, int node, const struct index *const *at)
     struct leaves *leaves = &walk->leaves;
     if (leaves->count == leaves->capacity) {
         int capacity = leaves->capacity ? 2 * leaves->capacity : 8;
-        leaves->leaf = arena_grow(walk->lower->arena, leaves->leaf, (size_t)leaves->count, (size_t)capacity,
-                                  sizeof *leaves->leaf);
+        leaves->leaf = arena_grow(walk->lower->arena, leaves->leaf, (size_t)leaves->count,
+                                  (size_t)capacity, sizeof *leaves->leaf);
         leaves->capacity = capacity;
     }
     struct leaf *leaf = &leaves->leaf[leaves->count++];
@@ -129,10 +132,12 @@ static void follow(struct walk *walk, int number, const struct index *const *at)
     }
 }
 
-struct leaves lower_leaves(const struct lower *lower, int node, const struct index *const *at, const int64_t *size)
+struct leaves lower_leaves(const struct lower *lower, int node, const struct index *const *at,
+                           const int64_t *size)
 {
     struct walk walk = {.lower = lower, .size = size};
-    walk.visited = (struct visit **)arena_array(lower->arena, (size_t)lower->graph->nodes, sizeof(struct visit *));
+    walk.visited = (struct visit **)arena_array(lower->arena, (size_t)lower->graph->nodes,
+                                                sizeof(struct visit *));
     follow(&walk, node, at);
     return walk.leaves;
 }

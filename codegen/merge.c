@@ -1,11 +1,15 @@
-/* Loop order and contiguous merging of dims (book 9.4: [64, 2] becomes one x0 of 128, since 16384*i0 + 8192*i1 = 8192*(2*i0 + i1)).
+/* Loop order and contiguous merging of dims (book 9.4: [64, 2] becomes one x0 of 128, since
+ * 16384*i0 + 8192*i1 = 8192*(2*i0 + i1)).
  *
- * Merging is tried by substitution: two neighbours i (m points) and j (n points) become v / n and v % n; if the simplifier leaves
- * no more divisions in any address than there were, they are one dim. This covers affine addresses and reshapes alike. */
+ * Merging is tried by substitution: two neighbours i (m points) and j (n points) become v / n and v
+ * % n; if the simplifier leaves no more divisions in any address than there were, they are one dim.
+ * This covers affine addresses and reshapes alike. */
 #include "codegen/passes.h"
 
-/* Does the kernel's traffic want dim `a` outside dim `b`? Votes of the affine accesses that both move, weighed by bytes. */
-static double outside_votes(const struct ir_program *program, const struct ir_kernel *kernel, int a, int b)
+/* Does the kernel's traffic want dim `a` outside dim `b`? Votes of the affine accesses that both
+ * move, weighed by bytes. */
+static double outside_votes(const struct ir_program *program, const struct ir_kernel *kernel, int a,
+                            int b)
 {
     double votes = 0.0;
     for (int i = 0; i < kernel->nodes; i++) {
@@ -31,7 +35,8 @@ void pass_order(const struct ir_program *program, struct ir_kernel *kernel, stru
     bool moved = false;
     for (int i = 0; i < dims; i++) {
         order[i] = i;
-        /* Insertion sort, stable: a dim moves outwards past those that the traffic wants inside it. */
+        /* Insertion sort, stable: a dim moves outwards past those that the traffic wants inside it.
+         */
         for (int j = i; j > 0; j--) {
             int inner = order[j], outer = order[j - 1];
             if (kernel->dim[inner].axis != kernel->dim[outer].axis ||
@@ -63,7 +68,8 @@ static void drop_ones(struct ir_kernel *kernel, struct arena *arena)
     bool reduces = ir_axis_present(kernel, IR_AXIS_R);
     for (int i = 0; i < kernel->dims; i++) {
         /* A kernel with reductions keeps one R dim, so that they have something to fold. */
-        bool last_r = reduces && i == kernel->dims - 1 && (dims == 0 || dim[dims - 1].axis != IR_AXIS_R);
+        bool last_r = reduces && i == kernel->dims - 1 &&
+                      (dims == 0 || dim[dims - 1].axis != IR_AXIS_R);
         if (kernel->dim[i].size == 1 && !last_r) {
             with[i] = index_const(arena, 0);
         } else {
@@ -77,8 +83,8 @@ static void drop_ones(struct ir_kernel *kernel, struct arena *arena)
 }
 
 /* Substitution that joins dims `at` and `at + 1`; the new dims are written to dim. */
-static const struct index **joined(const struct ir_kernel *kernel, int at, struct ir_dim *dim, int64_t *size,
-                                   struct arena *arena)
+static const struct index **joined(const struct ir_kernel *kernel, int at, struct ir_dim *dim,
+                                   int64_t *size, struct arena *arena)
 {
     const struct index **with = ARENA_ARRAY(arena, const struct index *, kernel->dims);
     for (int i = 0, k = 0; i < kernel->dims; i++, k++) {
@@ -108,7 +114,8 @@ static bool try_join(struct ir_kernel *kernel, int at, struct arena *arena)
     const struct index **with = joined(kernel, at, dim, size, arena);
     for (int i = 0; i < kernel->nodes; i++) {
         const struct index *index = kernel->node[i].index;
-        if (index && index_divisions(index_replace(arena, index, with, size)) > index_divisions(index)) {
+        if (index &&
+            index_divisions(index_replace(arena, index, with, size)) > index_divisions(index)) {
             return false;
         }
     }

@@ -1,4 +1,5 @@
-/* Suggestions for misspelt names: the Levenshtein distance, at most a third of the name's length (chosen). */
+/* Suggestions for misspelt names: the Levenshtein distance, at most a third of the name's length
+ * (chosen). */
 #include <string.h>
 
 #include "codegen/parse.h"
@@ -28,8 +29,8 @@ static int distance(const char *a, const char *b)
     return row[length_b];
 }
 
-const char *nearest_name(const char *name, const char *(*each)(const void *data, int index), const void *data,
-                         int count)
+const char *nearest_name(const char *name, const char *(*each)(const void *data, int index),
+                         const void *data, int count)
 {
     const char *best = NULL;
     int limit = (int)strlen(name) / 3, least = (limit < 1 ? 1 : limit) + 1;

@@ -1,5 +1,6 @@
-/* Kernel text to tensor graph: `kernel name(parameters) -> types { let ...; return ... }`, or a bare body whose parameters are
- * declared by --arg. The pieces: parse_type.c (header), parse_eval.c (body), parse_call.c and functions.c (calls). */
+/* Kernel text to tensor graph: `kernel name(parameters) -> types { let ...; return ... }`, or a
+ * bare body whose parameters are declared by --arg. The pieces: parse_type.c (header), parse_eval.c
+ * (body), parse_call.c and functions.c (calls). */
 #include <string.h>
 
 #include "codegen/parse_header.h"
@@ -20,8 +21,10 @@ static enum stax_status read_results(struct lexer *lexer, struct results *result
     results->count = 0;
     do {
         if (lexer->token.kind != TOKEN_NAME || results->count == (int)STAX_COUNT(results->dtype) ||
-            !dtype_parse(lexer->token.text, strlen(lexer->token.text), &results->dtype[results->count])) {
-            return lexer_error(lexer, "expected a type such as f32 or bf16 but found %s", lexer_found(lexer));
+            !dtype_parse(lexer->token.text, strlen(lexer->token.text),
+                         &results->dtype[results->count])) {
+            return lexer_error(lexer, "expected a type such as f32 or bf16 but found %s",
+                               lexer_found(lexer));
         }
         results->count++;
         lexer_next(lexer);
@@ -29,12 +32,13 @@ static enum stax_status read_results(struct lexer *lexer, struct results *result
     return open ? lexer_expect(lexer, ")") : STAX_OK;
 }
 
-static enum stax_status put_outputs(struct parse *parse, struct span span, const struct results *results,
-                                    const struct operand *list)
+static enum stax_status put_outputs(struct parse *parse, struct span span,
+                                    const struct results *results, const struct operand *list)
 {
     struct graph *graph = parse->graph;
     if (results->count > 1 && results->count != list->count) {
-        return parse_fail(parse, span, "%d types are declared for %d returned tensors", results->count, list->count);
+        return parse_fail(parse, span, "%d types are declared for %d returned tensors",
+                          results->count, list->count);
     }
     graph->outputs = list->count;
     graph->output = ARENA_ARRAY(parse->arena, struct graph_output, list->count);
@@ -49,7 +53,8 @@ static enum stax_status put_outputs(struct parse *parse, struct span span, const
     return STAX_OK;
 }
 
-static enum stax_status apply_options(const struct parse_request *request, struct header *header, bool bare)
+static enum stax_status apply_options(const struct parse_request *request, struct header *header,
+                                      bool bare)
 {
     for (int i = 0; i < request->args; i++) {
         STAX_TRY(header_arg(header, request->arg[i], bare));
@@ -60,9 +65,10 @@ static enum stax_status apply_options(const struct parse_request *request, struc
     return STAX_OK;
 }
 
-/* Two options for one name must not depend on their order, so names bound by --arg are checked as they come. */
-static enum stax_status read_kernel(const struct parse_request *request, struct lexer *lexer, struct parse *parse,
-                                    const char **note)
+/* Two options for one name must not depend on their order, so names bound by --arg are checked as
+ * they come. */
+static enum stax_status read_kernel(const struct parse_request *request, struct lexer *lexer,
+                                    struct parse *parse, const char **note)
 {
     struct header header = {.what = request->what, .arena = parse->arena};
     struct results results;
@@ -82,14 +88,15 @@ static enum stax_status read_kernel(const struct parse_request *request, struct 
     STAX_TRY(parse_body(parse, lexer, "}", &list));
     STAX_TRY(lexer_expect(lexer, "}"));
     if (lexer->token.kind != TOKEN_END) {
-        return lexer_error(lexer, "expected the end after the kernel but found %s: one text holds one kernel",
-                           lexer_found(lexer));
+        return lexer_error(
+            lexer, "expected the end after the kernel but found %s: one text holds one kernel",
+            lexer_found(lexer));
     }
     return put_outputs(parse, span, &results, &list);
 }
 
-static enum stax_status read_bare(const struct parse_request *request, struct lexer *lexer, struct parse *parse,
-                                  const char **note)
+static enum stax_status read_bare(const struct parse_request *request, struct lexer *lexer,
+                                  struct parse *parse, const char **note)
 {
     struct header header = {.what = request->what, .arena = parse->arena};
     struct results results = {.count = -1};
@@ -106,18 +113,20 @@ static enum stax_status read_bare(const struct parse_request *request, struct le
         STAX_TRY(expr_parse(lexer, &expr));
         STAX_TRY(parse_value(parse, expr, value));
         if (value->kind != OPERAND_TENSOR && !parse_is_number(value)) {
-            return parse_fail(parse, expr->span, "a kernel returns tensors, not %s", parse_describe(parse, value));
+            return parse_fail(parse, expr->span, "a kernel returns tensors, not %s",
+                              parse_describe(parse, value));
         }
         if (lexer->token.kind != TOKEN_END) {
-            return lexer_error(lexer, "expected an operator or the end but found %s", lexer_found(lexer));
+            return lexer_error(lexer, "expected an operator or the end but found %s",
+                               lexer_found(lexer));
         }
         list = (struct operand){.kind = OPERAND_LIST, .count = 1, .items = value};
     }
     return put_outputs(parse, span, &results, &list);
 }
 
-enum stax_status parse_kernel(const struct parse_request *request, struct arena *arena, struct graph *graph,
-                              const char **note)
+enum stax_status parse_kernel(const struct parse_request *request, struct arena *arena,
+                              struct graph *graph, const char **note)
 {
     *graph = (struct graph){.arena = arena};
     *note = "";
@@ -130,7 +139,8 @@ enum stax_status parse_kernel(const struct parse_request *request, struct arena 
         return read_kernel(request, &lexer, &parse, note);
     }
     if (lexer.token.kind == TOKEN_END) {
-        return lexer_error(&lexer, "expected `kernel name(...) { return ... }` but the text is empty");
+        return lexer_error(&lexer,
+                           "expected `kernel name(...) { return ... }` but the text is empty");
     }
     return read_bare(request, &lexer, &parse, note);
 }

@@ -1,7 +1,8 @@
-/* Calls: arguments are bound to a signature, then a row of the function table or an op of ops.def does the work.
+/* Calls: arguments are bound to a signature, then a row of the function table or an op of ops.def
+ * does the work.
  *
- * Signatures are text, so that a function written in the kernel language and one written in C read alike. `dim` and
- * `keepdim` are accepted for `axis` and `keepdims`. */
+ * Signatures are text, so that a function written in the kernel language and one written in C read
+ * alike. `dim` and `keepdim` are accepted for `axis` and `keepdims`. */
 #include <string.h>
 
 #include "codegen/parse.h"
@@ -13,7 +14,8 @@ struct signature {
     struct expr *absent[PARSE_MOST_PARAMETERS]; /* NULL: must be given */
 };
 
-static enum stax_status read_signature(struct parse *parse, const struct function *function, struct signature *out)
+static enum stax_status read_signature(struct parse *parse, const struct function *function,
+                                       struct signature *out)
 {
     struct lexer lexer = lexer_open(function->name, function->signature, parse->arena);
     out->count = 0;
@@ -33,7 +35,9 @@ static enum stax_status read_signature(struct parse *parse, const struct functio
 
 static int find_parameter(const struct signature *signature, const char *name)
 {
-    const char *known = strcmp(name, "dim") == 0 ? "axis" : strcmp(name, "keepdim") == 0 ? "keepdims" : name;
+    const char *known = strcmp(name, "dim") == 0       ? "axis"
+                        : strcmp(name, "keepdim") == 0 ? "keepdims"
+                                                       : name;
     for (int i = 0; i < signature->count; i++) {
         if (strcmp(signature->name[i], known) == 0 || strcmp(signature->name[i], name) == 0) {
             return i;
@@ -42,9 +46,10 @@ static int find_parameter(const struct signature *signature, const char *name)
     return -1;
 }
 
-/* Binds what was written; a last parameter named `rest` gathers all further plain arguments into a list. */
-static enum stax_status bind(struct parse *parse, const struct expr *expr, const struct operand *self,
-                             struct call *call)
+/* Binds what was written; a last parameter named `rest` gathers all further plain arguments into a
+ * list. */
+static enum stax_status bind(struct parse *parse, const struct expr *expr,
+                             const struct operand *self, struct call *call)
 {
     const struct function *function = call->function;
     struct signature signature;
@@ -72,7 +77,8 @@ static enum stax_status bind(struct parse *parse, const struct expr *expr, const
         }
         if (at < 0 || at >= signature.count) {
             return parse_fail(parse, expr->kids[k]->span,
-                              keyword ? "%s has no parameter `%s`: it takes (%s)" : "%s has too many arguments%.0s: it takes (%s)",
+                              keyword ? "%s has no parameter `%s`: it takes (%s)"
+                                      : "%s has too many arguments%.0s: it takes (%s)",
                               function->name, keyword, function->signature);
         }
         if (given[at]) {
@@ -93,8 +99,8 @@ static enum stax_status bind(struct parse *parse, const struct expr *expr, const
         } else if (signature.absent[i]) {
             STAX_TRY(parse_value(parse, signature.absent[i], &call->value[i]));
         } else {
-            return parse_fail(parse, expr->span, "%s needs `%s`: it takes (%s)", function->name, signature.name[i],
-                              function->signature);
+            return parse_fail(parse, expr->span, "%s needs `%s`: it takes (%s)", function->name,
+                              signature.name[i], function->signature);
         }
     }
     return STAX_OK;
@@ -134,8 +140,8 @@ static int op_find(const char *name)
     return -1;
 }
 
-static enum stax_status run_op(struct parse *parse, const struct expr *expr, const struct operand *self, int op,
-                               struct operand *out)
+static enum stax_status run_op(struct parse *parse, const struct expr *expr,
+                               const struct operand *self, int op, struct operand *out)
 {
     struct operand value[4];
     int arity = ir_op_table[op].arity, count = 0;
@@ -144,20 +150,21 @@ static enum stax_status run_op(struct parse *parse, const struct expr *expr, con
     }
     for (int k = 1; k < expr->count; k++) {
         if (count == arity || (expr->names && expr->names[k])) {
-            return parse_fail(parse, expr->kids[k]->span, "%s takes %d plain argument%s", ir_op_table[op].name, arity,
-                              arity == 1 ? "" : "s");
+            return parse_fail(parse, expr->kids[k]->span, "%s takes %d plain argument%s",
+                              ir_op_table[op].name, arity, arity == 1 ? "" : "s");
         }
         STAX_TRY(parse_value(parse, expr->kids[k], &value[count++]));
     }
     if (count < arity) {
-        return parse_fail(parse, expr->span, "%s takes %d plain argument%s", ir_op_table[op].name, arity,
-                          arity == 1 ? "" : "s");
+        return parse_fail(parse, expr->span, "%s takes %d plain argument%s", ir_op_table[op].name,
+                          arity, arity == 1 ? "" : "s");
     }
     return op == IR_WHERE ? parse_where(parse, expr->span, value, out)
                           : parse_pure(parse, expr->span, (enum ir_op)op, value, out);
 }
 
-static enum stax_status cast_to(struct parse *parse, const struct expr *expr, enum dtype dtype, struct operand *out)
+static enum stax_status cast_to(struct parse *parse, const struct expr *expr, enum dtype dtype,
+                                struct operand *out)
 {
     struct operand value;
     if (expr->count != 2) {
@@ -165,8 +172,8 @@ static enum stax_status cast_to(struct parse *parse, const struct expr *expr, en
     }
     STAX_TRY(parse_value(parse, expr->kids[1], &value));
     if (value.kind != OPERAND_TENSOR && !parse_is_number(&value)) {
-        return parse_fail(parse, expr->kids[1]->span, "%s takes a tensor or a number, not %s", dtype_table[dtype].name,
-                          parse_describe(parse, &value));
+        return parse_fail(parse, expr->kids[1]->span, "%s takes a tensor or a number, not %s",
+                          dtype_table[dtype].name, parse_describe(parse, &value));
     }
     int node = graph_cast(parse->graph, dtype, parse_tensor(parse, &value, DTYPE_F32));
     *out = (struct operand){.kind = OPERAND_TENSOR, .node = node};
@@ -176,7 +183,8 @@ static enum stax_status cast_to(struct parse *parse, const struct expr *expr, en
 static enum stax_status unknown(struct parse *parse, const struct expr *callee)
 {
     const char *near = nearest_name(callee->text, function_name, NULL, function_names());
-    return parse_fail(parse, callee->span, near ? "unknown function `%s`: did you mean `%s`?" : "unknown function `%s`",
+    return parse_fail(parse, callee->span,
+                      near ? "unknown function `%s`: did you mean `%s`?" : "unknown function `%s`",
                       callee->text, near);
 }
 
@@ -195,7 +203,8 @@ enum stax_status parse_call(struct parse *parse, const struct expr *expr, struct
     int op = op_find(callee->text);
     if (call.function && (call.function->name[0] != '_' || parse->inside)) {
         STAX_TRY(bind(parse, expr, method, &call));
-        return call.function->body ? run_body(parse, &call, out) : call.function->run(parse, &call, out);
+        return call.function->body ? run_body(parse, &call, out)
+                                   : call.function->run(parse, &call, out);
     }
     if (op >= 0) {
         return run_op(parse, expr, method, op, out);

@@ -1,6 +1,8 @@
-/* Meaning of expressions: Python's rules for numbers, NumPy's for tensors; the value of an expression is a node of the graph.
+/* Meaning of expressions: Python's rules for numbers, NumPy's for tensors; the value of an
+ * expression is a node of the graph.
  *
- * Numbers are weak: they take the dtype of the tensor they meet (an int or float with a float tensor stays in its dtype). */
+ * Numbers are weak: they take the dtype of the tensor they meet (an int or float with a float
+ * tensor stays in its dtype). */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -37,10 +39,12 @@ const char *parse_describe(const struct parse *parse, const struct operand *valu
     return "";
 }
 
-enum stax_status parse_check_size(const struct parse *parse, struct span span, struct graph_shape shape)
+enum stax_status parse_check_size(const struct parse *parse, struct span span,
+                                  struct graph_shape shape)
 {
     if (graph_elements(shape) < 0) {
-        return parse_fail(parse, span, "a tensor of shape %s has more than 2^59 elements: use smaller sizes",
+        return parse_fail(parse, span,
+                          "a tensor of shape %s has more than 2^59 elements: use smaller sizes",
                           graph_shape_text(shape, parse->arena));
     }
     return STAX_OK;
@@ -51,11 +55,13 @@ int parse_tensor(struct parse *parse, const struct operand *value, enum dtype we
     if (value->kind == OPERAND_TENSOR) {
         return value->node;
     }
-    return graph_const(parse->graph, weak, value->kind == OPERAND_FLOAT ? value->f : (double)value->i);
+    return graph_const(parse->graph, weak,
+                       value->kind == OPERAND_FLOAT ? value->f : (double)value->i);
 }
 
 /* The dtype that the values take together; `floats`: the op is defined for floats alone. */
-static enum dtype common(const struct parse *parse, const struct operand *value, int count, bool floats)
+static enum dtype common(const struct parse *parse, const struct operand *value, int count,
+                         bool floats)
 {
     bool tensor = false, real = false;
     enum dtype dtype = DTYPE_BOOL;
@@ -80,14 +86,16 @@ static enum dtype common(const struct parse *parse, const struct operand *value,
 }
 
 /* Brings tensors to one shape. */
-static enum stax_status broadcast(struct parse *parse, struct span span, int *node, int first, int count)
+static enum stax_status broadcast(struct parse *parse, struct span span, int *node, int first,
+                                  int count)
 {
     struct graph_shape shape = {0};
     for (int k = first; k < count; k++) {
         struct graph_shape each = parse->graph->node[node[k]].shape, before = shape;
         if (!graph_broadcast_shape(before, each, &shape)) {
-            return parse_fail(parse, span, "shapes %s and %s do not broadcast: each dim must agree or be 1",
-                              graph_shape_text(before, parse->arena), graph_shape_text(each, parse->arena));
+            return parse_fail(
+                parse, span, "shapes %s and %s do not broadcast: each dim must agree or be 1",
+                graph_shape_text(before, parse->arena), graph_shape_text(each, parse->arena));
         }
     }
     STAX_TRY(parse_check_size(parse, span, shape));
@@ -102,20 +110,22 @@ static enum stax_status want_numbers(const struct parse *parse, struct span span
 {
     for (int k = 0; k < count; k++) {
         if (value[k].kind != OPERAND_TENSOR && !parse_is_number(&value[k])) {
-            return parse_fail(parse, span, "%s takes tensors and numbers, not %s", op, parse_describe(parse, &value[k]));
+            return parse_fail(parse, span, "%s takes tensors and numbers, not %s", op,
+                              parse_describe(parse, &value[k]));
         }
     }
     return STAX_OK;
 }
 
-enum stax_status parse_pure(struct parse *parse, struct span span, enum ir_op op, const struct operand *value,
-                            struct operand *out)
+enum stax_status parse_pure(struct parse *parse, struct span span, enum ir_op op,
+                            const struct operand *value, struct operand *out)
 {
     const struct ir_op_row *row = &ir_op_table[op];
     STAX_TRY(want_numbers(parse, span, row->name, value, row->arity));
     bool logic = op == IR_AND || op == IR_OR || op == IR_NOT;
     enum dtype dtype = logic ? DTYPE_BOOL : common(parse, value, row->arity, row->i[0] == '\0');
-    if (dtype == DTYPE_BOOL && !logic && row->result == IR_RESULT_SAME && op != IR_MAX && op != IR_MIN) {
+    if (dtype == DTYPE_BOOL && !logic && row->result == IR_RESULT_SAME && op != IR_MAX &&
+        op != IR_MIN) {
         dtype = DTYPE_I64; /* arithmetic on truth values counts */
     }
     int node[3] = {-1, -1, -1};
@@ -128,11 +138,13 @@ enum stax_status parse_pure(struct parse *parse, struct span span, enum ir_op op
     }
     STAX_TRY(broadcast(parse, span, node, 0, row->arity));
     enum dtype result = row->result == IR_RESULT_BOOL ? DTYPE_BOOL : dtype;
-    *out = (struct operand){.kind = OPERAND_TENSOR, .node = graph_pure(parse->graph, op, result, node)};
+    *out = (struct operand){.kind = OPERAND_TENSOR,
+                            .node = graph_pure(parse->graph, op, result, node)};
     return STAX_OK;
 }
 
-enum stax_status parse_where(struct parse *parse, struct span span, const struct operand *value, struct operand *out)
+enum stax_status parse_where(struct parse *parse, struct span span, const struct operand *value,
+                             struct operand *out)
 {
     STAX_TRY(want_numbers(parse, span, "where", value, 3));
     enum dtype dtype = common(parse, value + 1, 2, false);
@@ -142,20 +154,23 @@ enum stax_status parse_where(struct parse *parse, struct span span, const struct
         node[k] = graph_promote(parse->graph, dtype, parse_tensor(parse, &value[k], dtype));
     }
     STAX_TRY(broadcast(parse, span, node, 0, 3));
-    *out = (struct operand){.kind = OPERAND_TENSOR, .node = graph_pure(parse->graph, IR_WHERE, dtype, node)};
+    *out = (struct operand){.kind = OPERAND_TENSOR,
+                            .node = graph_pure(parse->graph, IR_WHERE, dtype, node)};
     return STAX_OK;
 }
 
 /* ---- operators ---- */
 
 /* Whole powers by squaring; 0.5 and -0.5 by roots. */
-static enum stax_status tensor_power(struct parse *parse, struct span span, const struct operand *value,
-                                     struct operand *out)
+static enum stax_status tensor_power(struct parse *parse, struct span span,
+                                     const struct operand *value, struct operand *out)
 {
     double exponent = value[1].f;
-    if (!parse_is_number(&value[1]) || (exponent != rint(exponent) && fabs(exponent) != 0.5) || fabs(exponent) > 16) {
-        return parse_fail(parse, span, "a tensor can be raised to whole numbers up to 16, to 0.5 and to -0.5; "
-                                       "write exp(y * log(x)) for others");
+    if (!parse_is_number(&value[1]) || (exponent != rint(exponent) && fabs(exponent) != 0.5) ||
+        fabs(exponent) > 16) {
+        return parse_fail(parse, span,
+                          "a tensor can be raised to whole numbers up to 16, to 0.5 and to -0.5; "
+                          "write exp(y * log(x)) for others");
     }
     if (fabs(exponent) == 0.5) {
         return parse_pure(parse, span, exponent > 0 ? IR_SQRT : IR_RSQRT, value, out);
@@ -188,8 +203,8 @@ static enum stax_status tensor_power(struct parse *parse, struct span span, cons
     return STAX_OK;
 }
 
-enum stax_status parse_binary(struct parse *parse, struct span span, enum expr_op op, const struct operand *value,
-                              struct operand *out)
+enum stax_status parse_binary(struct parse *parse, struct span span, enum expr_op op,
+                              const struct operand *value, struct operand *out)
 {
     if (parse_is_number(&value[0]) && parse_is_number(&value[1])) {
         return number_binary(parse, span, op, value, out);
@@ -212,11 +227,14 @@ enum stax_status parse_binary(struct parse *parse, struct span span, enum expr_o
     case EXPR_OP_MATMUL:
         return parse_fail(parse, span, "matrix products are not available in generated kernels");
     default:
-        return parse_fail(parse, span, "this operator is not defined for tensors: use + - * / ** < <= > >= == != & |");
+        return parse_fail(
+            parse, span,
+            "this operator is not defined for tensors: use + - * / ** < <= > >= == != & |");
     }
 }
 
-static enum stax_status compare_chain(struct parse *parse, const struct expr *expr, struct operand *out)
+static enum stax_status compare_chain(struct parse *parse, const struct expr *expr,
+                                      struct operand *out)
 {
     struct operand pair[2], each;
     STAX_TRY(parse_value(parse, expr->kids[0], &pair[0]));
@@ -236,7 +254,8 @@ static enum stax_status compare_chain(struct parse *parse, const struct expr *ex
 }
 
 /* and, or: numbers as in Python, tensors element by element. */
-static enum stax_status logic(struct parse *parse, const struct expr *expr, enum ir_op op, struct operand *out)
+static enum stax_status logic(struct parse *parse, const struct expr *expr, enum ir_op op,
+                              struct operand *out)
 {
     STAX_TRY(parse_value(parse, expr->kids[0], out));
     for (int k = 1; k < expr->count; k++) {
@@ -307,10 +326,12 @@ static enum stax_status name(struct parse *parse, const struct expr *expr, struc
     }
     const char *near = nearest_name(expr->text, scope_name, parse->scope, count);
     if (function_find(expr->text)) {
-        return parse_fail(parse, expr->span, "`%s` is a function: write %s(...)", expr->text, expr->text);
+        return parse_fail(parse, expr->span, "`%s` is a function: write %s(...)", expr->text,
+                          expr->text);
     }
-    return parse_fail(parse, expr->span, near ? "unknown name `%s`: did you mean `%s`?" : "unknown name `%s`", expr->text,
-                      near);
+    return parse_fail(parse, expr->span,
+                      near ? "unknown name `%s`: did you mean `%s`?" : "unknown name `%s`",
+                      expr->text, near);
 }
 
 static enum stax_status condition(struct parse *parse, const struct expr *expr, struct operand *out)
@@ -340,7 +361,8 @@ static enum stax_status attribute(struct parse *parse, const struct expr *expr, 
     struct operand value;
     STAX_TRY(parse_value(parse, expr->kids[0], &value));
     if (value.kind != OPERAND_TENSOR) {
-        return parse_fail(parse, expr->span, "%s has no attribute `%s`", parse_describe(parse, &value), expr->text);
+        return parse_fail(parse, expr->span, "%s has no attribute `%s`",
+                          parse_describe(parse, &value), expr->text);
     }
     struct graph_shape shape = parse->graph->node[value.node].shape;
     if (strcmp(expr->text, "T") == 0) {
@@ -348,7 +370,8 @@ static enum stax_status attribute(struct parse *parse, const struct expr *expr, 
         for (int k = 0; k < shape.rank; k++) {
             axes[k] = shape.rank - 1 - k;
         }
-        *out = (struct operand){.kind = OPERAND_TENSOR, .node = graph_permute(parse->graph, value.node, axes)};
+        *out = (struct operand){.kind = OPERAND_TENSOR,
+                                .node = graph_permute(parse->graph, value.node, axes)};
         return STAX_OK;
     }
     if (strcmp(expr->text, "shape") == 0) {
@@ -359,7 +382,8 @@ static enum stax_status attribute(struct parse *parse, const struct expr *expr, 
         }
         return STAX_OK;
     }
-    return parse_fail(parse, expr->span, "tensors have the attributes T and shape, not `%s`", expr->text);
+    return parse_fail(parse, expr->span, "tensors have the attributes T and shape, not `%s`",
+                      expr->text);
 }
 
 enum stax_status parse_value(struct parse *parse, const struct expr *expr, struct operand *out)
@@ -388,7 +412,9 @@ enum stax_status parse_value(struct parse *parse, const struct expr *expr, struc
     case EXPR_INDEX:
         STAX_TRY(parse_value(parse, expr->kids[0], &pair[0]));
         return parse_index(parse, expr, &pair[0], out);
-    default: return parse_fail(parse, expr->span, "this has no meaning in a kernel: expected a tensor expression");
+    default:
+        return parse_fail(parse, expr->span,
+                          "this has no meaning in a kernel: expected a tensor expression");
     }
 }
 
@@ -409,7 +435,8 @@ static enum stax_status let(struct parse *parse, struct lexer *lexer)
     return lexer_expect(lexer, ";");
 }
 
-enum stax_status parse_body(struct parse *parse, struct lexer *lexer, const char *end, struct operand *out)
+enum stax_status parse_body(struct parse *parse, struct lexer *lexer, const char *end,
+                            struct operand *out)
 {
     while (lexer_accept(lexer, "let")) {
         STAX_TRY(let(parse, lexer));
@@ -423,18 +450,20 @@ enum stax_status parse_body(struct parse *parse, struct lexer *lexer, const char
         struct expr *expr;
         STAX_TRY(expr_parse(lexer, &expr));
         if (count == (int)STAX_COUNT(items)) {
-            return parse_fail(parse, expr->span, "a kernel returns at most %d tensors", (int)STAX_COUNT(items));
+            return parse_fail(parse, expr->span, "a kernel returns at most %d tensors",
+                              (int)STAX_COUNT(items));
         }
         STAX_TRY(parse_value(parse, expr, &items[count]));
         if (items[count].kind != OPERAND_TENSOR && !parse_is_number(&items[count])) {
-            return parse_fail(parse, expr->span, "a kernel returns tensors, not %s", parse_describe(parse, &items[count]));
+            return parse_fail(parse, expr->span, "a kernel returns tensors, not %s",
+                              parse_describe(parse, &items[count]));
         }
         count++;
     } while (lexer_accept(lexer, ","));
     lexer_accept(lexer, ";");
     if (end[0] ? !lexer_is(lexer, end) : lexer->token.kind != TOKEN_END) {
-        return lexer_error(lexer, "expected an operator, `,` or `%s` but found %s", end[0] ? end : "the end",
-                           lexer_found(lexer));
+        return lexer_error(lexer, "expected an operator, `,` or `%s` but found %s",
+                           end[0] ? end : "the end", lexer_found(lexer));
     }
     *out = (struct operand){.kind = OPERAND_LIST, .count = count};
     out->items = arena_copy(parse->arena, items, sizeof *items * (size_t)count);

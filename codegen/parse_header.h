@@ -1,4 +1,5 @@
-/* Parameters of a kernel as declared and overridden, before their sizes are known. Private to parse.c and parse_type.c. */
+/* Parameters of a kernel as declared and overridden, before their sizes are known. Private to
+ * parse.c and parse_type.c. */
 #ifndef STAX_CODEGEN_PARSE_HEADER_H
 #define STAX_CODEGEN_PARSE_HEADER_H
 

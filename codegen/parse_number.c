@@ -1,4 +1,5 @@
-/* Arithmetic on the numbers of a kernel's text: Python's rules, with overflow and division by zero as errors. */
+/* Arithmetic on the numbers of a kernel's text: Python's rules, with overflow and division by zero
+ * as errors. */
 #include <math.h>
 
 #include "codegen/parse.h"
@@ -25,7 +26,8 @@ static bool int_power(int64_t base, int64_t exponent, int64_t *out)
         if (__builtin_mul_overflow(*out, base, out)) {
             return false;
         }
-        if (base >= -1 && base <= 1) { /* settles at once; the parity of the exponent decides the sign */
+        if (base >= -1 &&
+            base <= 1) { /* settles at once; the parity of the exponent decides the sign */
             *out = base == -1 && exponent % 2 == 0 ? 1 : base;
             return true;
         }
@@ -33,8 +35,8 @@ static bool int_power(int64_t base, int64_t exponent, int64_t *out)
     return true;
 }
 
-static enum stax_status int_binary(struct parse *parse, struct span span, enum expr_op op, int64_t a, int64_t b,
-                                   struct operand *out)
+static enum stax_status int_binary(struct parse *parse, struct span span, enum expr_op op,
+                                   int64_t a, int64_t b, struct operand *out)
 {
     int64_t r = 0;
     bool overflow = false;
@@ -65,7 +67,7 @@ static enum stax_status int_binary(struct parse *parse, struct span span, enum e
 }
 
 enum stax_status number_binary(struct parse *parse, struct span span, enum expr_op op,
-                                      const struct operand *value, struct operand *out)
+                               const struct operand *value, struct operand *out)
 {
     double a = value[0].f, b = value[1].f;
     switch (op) {

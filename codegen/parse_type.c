@@ -21,8 +21,8 @@ static struct dim_name *add_name(struct header *header, const char *name, struct
     }
     if (header->names == header->name_capacity) {
         int capacity = header->name_capacity ? 2 * header->name_capacity : 8;
-        header->name = arena_grow(header->arena, header->name, (size_t)header->names, (size_t)capacity,
-                                  sizeof *header->name);
+        header->name = arena_grow(header->arena, header->name, (size_t)header->names,
+                                  (size_t)capacity, sizeof *header->name);
         header->name_capacity = capacity;
     }
     header->name[header->names] = (struct dim_name){.name = name, .span = span};
@@ -40,10 +40,12 @@ static enum stax_status whole_number(struct lexer *lexer, int64_t *out)
     return STAX_OK;
 }
 
-static enum stax_status set_default(struct header *header, struct dim_name *name, struct span span, int64_t value)
+static enum stax_status set_default(struct header *header, struct dim_name *name, struct span span,
+                                    int64_t value)
 {
     if (name->has_default && name->value != value) {
-        return span_error(header->what, span, "`%s` was declared as %lld before", name->name, (long long)name->value);
+        return span_error(header->what, span, "`%s` was declared as %lld before", name->name,
+                          (long long)name->value);
     }
     name->has_default = true;
     name->value = value;
@@ -63,11 +65,13 @@ static enum stax_status named_dim(struct header *header, struct lexer *lexer, st
         STAX_TRY(whole_number(lexer, &name->high));
         name->ranged = true;
         if (name->low < 0 || name->high < name->low) {
-            return span_error(header->what, dim->span, "the range of `%s` is empty or negative: write low..high from 0 up",
+            return span_error(header->what, dim->span,
+                              "the range of `%s` is empty or negative: write low..high from 0 up",
                               name->name);
         }
         if (!lexer_is(lexer, "=")) {
-            return lexer_error(lexer, "expected `= hint`, the size to tune for, but found %s", lexer_found(lexer));
+            return lexer_error(lexer, "expected `= hint`, the size to tune for, but found %s",
+                               lexer_found(lexer));
         }
     }
     if (lexer_accept(lexer, "=")) {
@@ -85,7 +89,8 @@ static bool at_named_dim(const struct lexer *lexer)
         return false;
     }
     lexer_next(&ahead);
-    return lexer_is(&ahead, ",") || lexer_is(&ahead, "]") || lexer_is(&ahead, "=") || lexer_is(&ahead, "in");
+    return lexer_is(&ahead, ",") || lexer_is(&ahead, "]") || lexer_is(&ahead, "=") ||
+           lexer_is(&ahead, "in");
 }
 
 static const char *dtype_name(const void *unused, int index)
@@ -99,9 +104,11 @@ enum stax_status header_type(struct header *header, struct lexer *lexer, struct 
     *type = (struct type){.what = lexer->what, .span = lexer->token.span};
     if (lexer->token.kind != TOKEN_NAME ||
         !dtype_parse(lexer->token.text, strlen(lexer->token.text), &type->dtype)) {
-        const char *near = nearest_name(lexer->token.text ? lexer->token.text : "", dtype_name, NULL, DTYPE_COUNT);
-        return lexer_error(lexer, "expected a type such as f32, bf16, f16 or f64 but found %s%s%s%s",
-                           lexer_found(lexer), near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+        const char *near = nearest_name(lexer->token.text ? lexer->token.text : "", dtype_name,
+                                        NULL, DTYPE_COUNT);
+        return lexer_error(
+            lexer, "expected a type such as f32, bf16, f16 or f64 but found %s%s%s%s",
+            lexer_found(lexer), near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
     }
     lexer_next(lexer);
     if (!lexer_accept(lexer, "[")) {
@@ -127,7 +134,8 @@ enum stax_status header_type(struct header *header, struct lexer *lexer, struct 
     return STAX_OK;
 }
 
-static enum stax_status add_parameter(struct header *header, const struct token *token, const char *what)
+static enum stax_status add_parameter(struct header *header, const struct token *token,
+                                      const char *what)
 {
     for (int i = 0; i < header->parameters; i++) {
         if (strcmp(header->parameter[i].name, token->text) == 0) {
@@ -136,11 +144,12 @@ static enum stax_status add_parameter(struct header *header, const struct token 
     }
     if (header->parameters == header->parameter_capacity) {
         int capacity = header->parameter_capacity ? 2 * header->parameter_capacity : 8;
-        header->parameter = arena_grow(header->arena, header->parameter, (size_t)header->parameters, (size_t)capacity,
-                                       sizeof *header->parameter);
+        header->parameter = arena_grow(header->arena, header->parameter, (size_t)header->parameters,
+                                       (size_t)capacity, sizeof *header->parameter);
         header->parameter_capacity = capacity;
     }
-    header->parameter[header->parameters++] = (struct parameter){.name = token->text, .span = token->span};
+    header->parameter[header->parameters++] = (struct parameter){.name = token->text,
+                                                                 .span = token->span};
     return STAX_OK;
 }
 
@@ -150,7 +159,8 @@ enum stax_status header_parameters(struct header *header, struct lexer *lexer)
         int first = header->parameters;
         do {
             if (lexer->token.kind != TOKEN_NAME) {
-                return lexer_error(lexer, "expected the name of a parameter but found %s", lexer_found(lexer));
+                return lexer_error(lexer, "expected the name of a parameter but found %s",
+                                   lexer_found(lexer));
             }
             STAX_TRY(add_parameter(header, &lexer->token, lexer->what));
             lexer_next(lexer);
@@ -179,22 +189,28 @@ static const char *dim_name(const void *data, int index)
 }
 
 /* Gives a name the value that an option says; two options must not differ. */
-static enum stax_status bind_name(struct header *header, const char *name, int64_t value, const char *option)
+static enum stax_status bind_name(struct header *header, const char *name, int64_t value,
+                                  const char *option)
 {
     struct dim_name *found = find_name(header, name);
     if (!found) {
         const char *near = nearest_name(name, dim_name, header, header->names);
         STAX_RETURN(STAX_USAGE, "%s: the kernel has no dim named `%s`%s%s%s", option, name,
-                    near ? ": did you mean `" : header->names ? "; one is `" : "",
-                    near ? near : header->names ? header->name[0].name : "", near || header->names ? "`" : "");
+                    near            ? ": did you mean `"
+                    : header->names ? "; one is `"
+                                    : "",
+                    near            ? near
+                    : header->names ? header->name[0].name
+                                    : "",
+                    near || header->names ? "`" : "");
     }
     if (found->bound && found->value != value) {
-        STAX_RETURN(STAX_USAGE, "%s: dim `%s` is %lld by %s: give one value", option, name, (long long)found->value,
-                    found->bound_by);
+        STAX_RETURN(STAX_USAGE, "%s: dim `%s` is %lld by %s: give one value", option, name,
+                    (long long)found->value, found->bound_by);
     }
     if (found->ranged && (value < found->low || value > found->high)) {
-        STAX_RETURN(STAX_USAGE, "%s: dim `%s` lies in %lld..%lld", option, name, (long long)found->low,
-                    (long long)found->high);
+        STAX_RETURN(STAX_USAGE, "%s: dim `%s` lies in %lld..%lld", option, name,
+                    (long long)found->low, (long long)found->high);
     }
     found->bound = true;
     found->value = value;
@@ -213,12 +229,14 @@ static enum stax_status read_strides(struct lexer *lexer, struct type *type)
             return span_error(lexer->what, span, "a stride is 0 or above");
         }
         if (count == type->rank) {
-            return span_error(lexer->what, span, "more strides than dims: %d are wanted", type->rank);
+            return span_error(lexer->what, span, "more strides than dims: %d are wanted",
+                              type->rank);
         }
         type->stride[count++] = stride;
     } while (lexer_accept(lexer, ","));
     if (count != type->rank) {
-        return lexer_error(lexer, "expected %d strides, one a dim, but found %d", type->rank, count);
+        return lexer_error(lexer, "expected %d strides, one a dim, but found %d", type->rank,
+                           count);
     }
     type->strided = true;
     return STAX_OK;
@@ -241,7 +259,8 @@ enum stax_status header_arg(struct header *header, const char *arg, bool bare)
         STAX_TRY(read_strides(&lexer, type));
     }
     if (lexer.token.kind != TOKEN_END) {
-        return lexer_error(&lexer, "expected `:` and strides, or the end, but found %s", lexer_found(&lexer));
+        return lexer_error(&lexer, "expected `:` and strides, or the end, but found %s",
+                           lexer_found(&lexer));
     }
     if (dims.names) {
         return span_error("--arg", dims.name[0].span, "sizes are numbers here");
@@ -258,8 +277,10 @@ enum stax_status header_arg(struct header *header, const char *arg, bool bare)
         }
         parameter->given = type;
         for (int k = 0; k < type->rank && type->rank == parameter->type.rank; k++) {
-            if (parameter->type.dim[k].name && type->dim[k].expr && type->dim[k].expr->kind == EXPR_INT) {
-                STAX_TRY(bind_name(header, parameter->type.dim[k].name, type->dim[k].expr->i, option));
+            if (parameter->type.dim[k].name && type->dim[k].expr &&
+                type->dim[k].expr->kind == EXPR_INT) {
+                STAX_TRY(
+                    bind_name(header, parameter->type.dim[k].name, type->dim[k].expr->i, option));
             }
         }
         return STAX_OK;
@@ -267,7 +288,10 @@ enum stax_status header_arg(struct header *header, const char *arg, bool bare)
     const char *near = nearest_name(token.text, parameter_name, header, header->parameters);
     const char *one = near ? near : header->parameters ? header->parameter[0].name : NULL;
     return span_error("--arg", token.span, "the kernel has no parameter `%s`%s%s%s", token.text,
-                      near ? ": did you mean `" : one ? "; the first is `" : "", one ? one : "", one ? "`" : "");
+                      near  ? ": did you mean `"
+                      : one ? "; the first is `"
+                            : "",
+                      one ? one : "", one ? "`" : "");
 }
 
 enum stax_status header_dim(struct header *header, const char *dim)
@@ -293,8 +317,8 @@ enum stax_status header_dim(struct header *header, const char *dim)
 
 /* ---- sizes ---- */
 
-static enum stax_status dim_size(struct header *header, struct parse *parse, const struct type *type, int k,
-                                 int64_t *out)
+static enum stax_status dim_size(struct header *header, struct parse *parse,
+                                 const struct type *type, int k, int64_t *out)
 {
     const struct type_dim *dim = &type->dim[k];
     struct operand value;
@@ -305,7 +329,8 @@ static enum stax_status dim_size(struct header *header, struct parse *parse, con
         sizes.what = type->what;
         STAX_TRY(parse_value(&sizes, dim->expr, &value));
         if (value.kind != OPERAND_INT) {
-            return span_error(type->what, dim->span, "a size is a whole number, not %s", parse_describe(parse, &value));
+            return span_error(type->what, dim->span, "a size is a whole number, not %s",
+                              parse_describe(parse, &value));
         }
         *out = value.i;
     }
@@ -316,19 +341,23 @@ static enum stax_status dim_size(struct header *header, struct parse *parse, con
 }
 
 /* Strides and the number of elements that storage must have; STAX_USAGE beyond 2^59. */
-static enum stax_status lay_out(struct parse *parse, const struct type *type, struct graph_input *input)
+static enum stax_status lay_out(struct parse *parse, const struct type *type,
+                                struct graph_input *input)
 {
     int64_t elements = graph_elements(input->shape), stride = 1, last = 0;
     if (elements < 0) {
-        return span_error(type->what, type->span, "this tensor has more than 2^59 elements: use smaller sizes");
+        return span_error(type->what, type->span,
+                          "this tensor has more than 2^59 elements: use smaller sizes");
     }
     for (int k = input->shape.rank - 1; k >= 0; k--) {
         input->stride[k] = type->strided ? type->stride[k] : stride;
         stride *= input->shape.size[k] > 0 ? input->shape.size[k] : 1;
         int64_t far;
-        if (elements > 0 && (__builtin_mul_overflow(input->shape.size[k] - 1, input->stride[k], &far) ||
-                             __builtin_add_overflow(last, far, &last) || last >= GRAPH_MOST_ELEMENTS)) {
-            return span_error(type->what, type->span, "this tensor spans more than 2^59 elements: use smaller strides");
+        if (elements > 0 &&
+            (__builtin_mul_overflow(input->shape.size[k] - 1, input->stride[k], &far) ||
+             __builtin_add_overflow(last, far, &last) || last >= GRAPH_MOST_ELEMENTS)) {
+            return span_error(type->what, type->span,
+                              "this tensor spans more than 2^59 elements: use smaller strides");
         }
         stride = elements == 0 ? 1 : stride;
     }
@@ -344,12 +373,13 @@ enum stax_status header_finish(struct header *header, struct parse *parse, const
     for (int i = 0; i < header->names; i++) {
         struct dim_name *name = &header->name[i];
         if (!name->bound && !name->has_default) {
-            return span_error(header->what, name->span, "dim `%s` has no size: write %s=SIZE once, or give --dim %s=SIZE",
+            return span_error(header->what, name->span,
+                              "dim `%s` has no size: write %s=SIZE once, or give --dim %s=SIZE",
                               name->name, name->name, name->name);
         }
         if (name->ranged && (name->value < name->low || name->value > name->high)) {
-            return span_error(header->what, name->span, "the hint of `%s` lies outside %lld..%lld", name->name,
-                              (long long)name->low, (long long)name->high);
+            return span_error(header->what, name->span, "the hint of `%s` lies outside %lld..%lld",
+                              name->name, (long long)name->low, (long long)name->high);
         }
         if (name->ranged) {
             text_printf(&notes, "%s%s is specialised at %lld", notes.length ? ", " : "", name->name,

@@ -1,10 +1,13 @@
-/* Scalar helpers of the definition: what `value` and `error` texts of ops.def and reductions.def call.
+/* Scalar helpers of the definition: what `value` and `error` texts of ops.def and reductions.def
+ * call.
  *
- * One text, three readers: ir_eval.c compiles it as C, and the reference of each emitter carries a copy of it as C11
- * or CUDA C with its own SD_FN. So it includes nothing and uses only functions that both offer.
+ * One text, three readers: ir_eval.c compiles it as C, and the reference of each emitter carries a
+ * copy of it as C11 or CUDA C with its own SD_FN. So it includes nothing and uses only functions
+ * that both offer.
  *
- * Error bounds are running bounds (Higham, Accuracy and Stability, 2nd ed., 3.3): `e` bounds |computed - v| where v is
- * the value in double. Every op's bound goes through sd_settle, which adds what underflow can lose and knows overflow. */
+ * Error bounds are running bounds (Higham, Accuracy and Stability, 2nd ed., 3.3): `e` bounds
+ * |computed - v| where v is the value in double. Every op's bound goes through sd_settle, which
+ * adds what underflow can lose and knows overflow. */
 #ifndef SD_FN
 #define SD_FN static inline
 #endif
@@ -21,10 +24,10 @@ SD_FN double sd_min(double a, double b)
     return a != a ? a : b != b ? b : a < b ? a : b;
 }
 
-/* Relative error of a sum of n terms in any order that our kernels use, in units of u: a lane adds every 64th term
- * or more seldom in the usual forms, the lanes meet in a tree, and split parts add a few more levels (chosen; the bound
- * for a lane that adds all n terms would be n, but its rounding errors grow as sqrt(n) in the mean, which stays below
- * this: Higham 2.8, 4.2). */
+/* Relative error of a sum of n terms in any order that our kernels use, in units of u: a lane adds
+ * every 64th term or more seldom in the usual forms, the lanes meet in a tree, and split parts add
+ * a few more levels (chosen; the bound for a lane that adds all n terms would be n, but its
+ * rounding errors grow as sqrt(n) in the mean, which stays below this: Higham 2.8, 4.2). */
 SD_FN double sd_sum_factor(double n)
 {
     return ceil(n / 64.0) + 24.0;
@@ -47,7 +50,8 @@ SD_FN double sd_product_error(double a, double b, double ea, double eb, double v
     return (ea > 0 ? (fabs(b) + eb) * ea : 0.0) + (eb > 0 ? fabs(a) * eb : 0.0) + u * fabs(v);
 }
 
-/* a/b with b known to eb: the quotient moves by (ea + |v| eb) / (|b| - eb); no bound once b may be zero. */
+/* a/b with b known to eb: the quotient moves by (ea + |v| eb) / (|b| - eb); no bound once b may be
+ * zero. */
 SD_FN double sd_div_error(double a, double b, double ea, double eb, double v, double u)
 {
     double least = fabs(b) - eb;
@@ -61,8 +65,9 @@ SD_FN double sd_div_error(double a, double b, double ea, double eb, double v, do
     return moved + u * (fabs(v) + moved);
 }
 
-/* log(a): the true argument lies in [a - ea, a + ea]; beyond zero on the left there is no bound. 4 u of the result, and
- * 4 u absolute near 1, where the result is small (CUDA C++ guide: 1 ulp outside [0.5, 2], 2^-22 absolute inside). */
+/* log(a): the true argument lies in [a - ea, a + ea]; beyond zero on the left there is no bound. 4
+ * u of the result, and 4 u absolute near 1, where the result is small (CUDA C++ guide: 1 ulp
+ * outside [0.5, 2], 2^-22 absolute inside). */
 SD_FN double sd_log_error(double a, double ea, double v, double u)
 {
     double moved = 0.0;
@@ -75,8 +80,8 @@ SD_FN double sd_log_error(double a, double ea, double v, double u)
     return moved + 4.0 * u * (fabs(v) + moved) + 4.0 * u;
 }
 
-/* sqrt: |sqrt(a') - sqrt(a)| <= ea / (sqrt(a - ea) + sqrt(a)), and <= sqrt(2 ea) where a may be zero. A value just
- * below zero gives NaN where the definition has a small number. */
+/* sqrt: |sqrt(a') - sqrt(a)| <= ea / (sqrt(a - ea) + sqrt(a)), and <= sqrt(2 ea) where a may be
+ * zero. A value just below zero gives NaN where the definition has a small number. */
 SD_FN double sd_sqrt_error(double a, double ea, double v, double u)
 {
     double moved = 0.0;
@@ -111,7 +116,8 @@ SD_FN double sd_step_error(double a, double ea)
     return jumps > 0 ? jumps : 0.0;
 }
 
-/* A comparison may come out the other way when the operands lie within their bounds of each other. */
+/* A comparison may come out the other way when the operands lie within their bounds of each other.
+ */
 SD_FN double sd_compare_error(double a, double b, double ea, double eb)
 {
     if (!(ea + eb > 0)) {
@@ -120,8 +126,8 @@ SD_FN double sd_compare_error(double a, double b, double ea, double eb)
     return fabs(a - b) <= ea + eb ? 1.0 : 0.0;
 }
 
-/* Completes the bound of a value computed in, or stored as, a type whose greatest finite value is `max` and whose
- * smallest subnormal is `tiny` (both 0 for integers and truth values).
+/* Completes the bound of a value computed in, or stored as, a type whose greatest finite value is
+ * `max` and whose smallest subnormal is `tiny` (both 0 for integers and truth values).
  * - A value surely beyond `max` is an infinity in that type: so it is in the definition, exactly.
  * - One that may be beyond has no bound. An exact infinity or NaN must come out as such: bound 0.
  * - Flushing of subnormals is not allowed for; half a `tiny` of rounding is, rounded up to one. */

@@ -1,7 +1,9 @@
-/* Splitting a reduction over blocks that are too few (book 9.4, form 3), and the rules for when and how far.
+/* Splitting a reduction over blocks that are too few (book 9.4, form 3), and the rules for when and
+ * how far.
  *
- * Part p of output x folds elements [p chunk, (p + 1) chunk) of its row into partial[x, p]; a second kernel folds the parts and runs all
- * that followed. The partials' kernel is merged afterwards, which makes [64, 2] one x0 of 128 (listing 9.4). */
+ * Part p of output x folds elements [p chunk, (p + 1) chunk) of its row into partial[x, p]; a
+ * second kernel folds the parts and runs all that followed. The partials' kernel is merged
+ * afterwards, which makes [64, 2] one x0 of 128 (listing 9.4). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,12 +32,14 @@ static int64_t nearest_divisor(int64_t of, int64_t to)
     }
 }
 
-/* facts/compilers 1.2: elements a thread handles at least and at most, threads an SM, threads a block. */
+/* facts/compilers 1.2: elements a thread handles at least and at most, threads an SM, threads a
+ * block. */
 enum { LEAST_A_THREAD = 32, MOST_A_THREAD = 512, THREADS_A_SM = 2048, THREADS_A_BLOCK = 256 };
 
-/* Elements a thread takes of a row of `length`, when rows hold `width` threads' columns and `blocks` blocks are wanted in all. */
-static int64_t elements_a_thread(double total, int64_t length, int64_t columns, int64_t lanes, int processors,
-                                 int64_t snap)
+/* Elements a thread takes of a row of `length`, when rows hold `width` threads' columns and
+ * `blocks` blocks are wanted in all. */
+static int64_t elements_a_thread(double total, int64_t length, int64_t columns, int64_t lanes,
+                                 int processors, int64_t snap)
 {
     double threads = (double)processors * THREADS_A_SM;
     if (total <= LEAST_A_THREAD * threads) {
@@ -87,15 +91,16 @@ struct cut {
     int first_r;          /* first R dim of `from` */
     int64_t parts, chunk; /* of the outermost R dim, or of all of them flattened */
     bool flat;
-    int64_t length;       /* what parts * chunk covers */
-    struct ir_dim *dim;   /* of the partials' kernel */
+    int64_t length;     /* what parts * chunk covers */
+    struct ir_dim *dim; /* of the partials' kernel */
     int dims;
     const struct index **with;
     const struct index *place; /* position in the cut range, over the new dims */
 };
 
-/* Dims of the partials' kernel: x.., the part, r... Only the outermost R dim is cut when it is long enough, so that the inner ones keep
- * their affine addresses; otherwise all are flattened into one. */
+/* Dims of the partials' kernel: x.., the part, r... Only the outermost R dim is cut when it is long
+ * enough, so that the inner ones keep their affine addresses; otherwise all are flattened into one.
+ */
 static void cut_dims(struct cut *cut)
 {
     const struct ir_kernel *from = cut->from;
@@ -116,7 +121,8 @@ static void cut_dims(struct cut *cut)
         cut->with[i] = index_var(cut->arena, cut->dims);
         cut->dim[cut->dims++] = from->dim[i];
     }
-    cut->place = index_add(cut->arena, index_mul(cut->arena, index_var(cut->arena, first), cut->chunk),
+    cut->place = index_add(cut->arena,
+                           index_mul(cut->arena, index_var(cut->arena, first), cut->chunk),
                            index_var(cut->arena, first + 1));
     int64_t *size = ARENA_ARRAY(cut->arena, int64_t, cut->dims);
     for (int i = 0; i < cut->dims; i++) {
@@ -139,7 +145,8 @@ static double identity(enum ir_reduction reduction)
 {
     switch (reduction) {
 #define RED(id, name, text, combine, identity_double, combine_double) \
-    case IR_RED_##id: return identity_double;
+    case IR_RED_##id:                                                 \
+        return identity_double;
 #include "codegen/reductions.def"
 #undef RED
     default: return NAN;
@@ -147,7 +154,8 @@ static double identity(enum ir_reduction reduction)
 }
 
 /* Row-major position of the x point over dims [0, count), times `scale`. */
-static const struct index *flat_x(const struct ir_dim *dim, int count, int64_t scale, struct arena *arena)
+static const struct index *flat_x(const struct ir_dim *dim, int count, int64_t scale,
+                                  struct arena *arena)
 {
     const struct index *flat = index_const(arena, 0);
     for (int i = count - 1; i >= 0; i--) {
@@ -194,7 +202,8 @@ static void build_parts(const struct cut *cut, const int *scratch, struct ir_ker
     if (cut->chunk * cut->parts > cut->length) {
         enum dtype type = cut->chunk * cut->parts <= INT32_MAX ? DTYPE_I32 : DTYPE_I64;
         int place = ir_build_index(&builder, type, cut->place);
-        guard = ir_build_pure(&builder, IR_LT, place, ir_build_const(&builder, type, (double)cut->length), -1);
+        guard = ir_build_pure(&builder, IR_LT, place,
+                              ir_build_const(&builder, type, (double)cut->length), -1);
     }
     for (int i = 0; i < from->nodes; i++) {
         struct ir_node node = from->node[i];
@@ -206,14 +215,16 @@ static void build_parts(const struct cut *cut, const int *scratch, struct ir_ker
         }
         node.index = node.index ? index_replace(arena, node.index, cut->with, size) : NULL;
         if (node.op == IR_LOAD && guard >= 0 && from->node[i].in_r) {
-            node.arg[0] = node.arg[0] < 0 ? guard : ir_build_pure(&builder, IR_AND, node.arg[0], guard, -1);
+            node.arg[0] = node.arg[0] < 0 ? guard
+                                          : ir_build_pure(&builder, IR_AND, node.arg[0], guard, -1);
         }
         if (node.op == IR_REDUCE) {
             if (guard >= 0) {
                 int neutral = ir_build_const(&builder, node.dtype, identity(node.reduction));
                 node.arg[0] = ir_build_pure(&builder, IR_WHERE, guard, node.arg[0], neutral);
             }
-            const struct index *at = index_add(arena, flat_x(cut->dim, cut->first_r, cut->parts, arena),
+            const struct index *at = index_add(arena,
+                                               flat_x(cut->dim, cut->first_r, cut->parts, arena),
                                                index_var(arena, cut->first_r));
             number[i] = ir_build_reduce(&builder, node.reduction, node.arg[0]);
             ir_build_store(&builder, scratch[i], node.dtype, at, number[i]);
@@ -242,8 +253,8 @@ static void build_finish(const struct cut *cut, const int *scratch, struct ir_ke
     dim[first] = (struct ir_dim){IR_AXIS_R, cut->parts};
     size[first] = cut->parts;
     struct ir_builder builder = ir_build(arena, size);
-    const struct index *at =
-        index_add(arena, flat_x(dim, first, cut->parts, arena), index_var(arena, first));
+    const struct index *at = index_add(arena, flat_x(dim, first, cut->parts, arena),
+                                       index_var(arena, first));
     for (int i = 0; i < from->nodes; i++) {
         struct ir_node node = from->node[i];
         if (node.in_r) {
@@ -264,7 +275,8 @@ static void build_finish(const struct cut *cut, const int *scratch, struct ir_ke
     ir_build_into(&builder, out);
 }
 
-static void put_kernels(struct ir_program *program, int at, const struct ir_kernel *two, struct arena *arena)
+static void put_kernels(struct ir_program *program, int at, const struct ir_kernel *two,
+                        struct arena *arena)
 {
     struct ir_kernel *kernel = ARENA_ARRAY(arena, struct ir_kernel, program->kernels + 1);
     for (int i = 0, k = 0; i < program->kernels; i++) {
@@ -282,16 +294,20 @@ static void put_kernels(struct ir_program *program, int at, const struct ir_kern
     }
 }
 
-enum stax_status ir_split(struct ir_program *program, int kernel, int64_t parts, struct arena *arena)
+enum stax_status ir_split(struct ir_program *program, int kernel, int64_t parts,
+                          struct arena *arena)
 {
     const struct ir_kernel *from = &program->kernel[kernel];
     int64_t length = ir_axis_size(from, IR_AXIS_R);
     if (from->levels != 1 || from->stores_in_r) {
-        STAX_RETURN(STAX_UNSUPPORTED, "kernel %s cannot be split: only one level of reductions, stored once a row, can",
-                    from->name);
+        STAX_RETURN(
+            STAX_UNSUPPORTED,
+            "kernel %s cannot be split: only one level of reductions, stored once a row, can",
+            from->name);
     }
     if (parts < 2 || parts > length) {
-        STAX_RETURN(STAX_UNSUPPORTED, "kernel %s cannot be split into %lld parts: its rows have %lld elements",
+        STAX_RETURN(STAX_UNSUPPORTED,
+                    "kernel %s cannot be split into %lld parts: its rows have %lld elements",
                     from->name, (long long)parts, (long long)length);
     }
     struct cut cut = {.from = from, .arena = arena, .parts = parts};

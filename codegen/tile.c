@@ -1,16 +1,20 @@
-/* One, two or three axes for a pointwise kernel, by the bytes whose neighbours in a block are neighbours in memory (book 9.3).
+/* One, two or three axes for a pointwise kernel, by the bytes whose neighbours in a block are
+ * neighbours in memory (book 9.3).
  *
- * Each access is coalesced along the dim that moves it by one element, or that does not move it at all. A split of the dims into groups
- * makes the innermost dim of every group a direction of the block; its score is the bytes of the accesses coalesced along those dims,
- * less for groups under 8 points, which waste transactions. Source of rule and numbers: compilers' tiling analysis
- * (coalesced bytes, writes twice, 8 points, 2.5 % a dim). Reductions keep one axis: r is their other direction. */
+ * Each access is coalesced along the dim that moves it by one element, or that does not move it at
+ * all. A split of the dims into groups makes the innermost dim of every group a direction of the
+ * block; its score is the bytes of the accesses coalesced along those dims, less for groups under 8
+ * points, which waste transactions. Source of rule and numbers: compilers' tiling analysis
+ * (coalesced bytes, writes twice, 8 points, 2.5 % a dim). Reductions keep one axis: r is their
+ * other direction. */
 #include "codegen/passes.h"
 
-static const double SMALL_GROUP = 8;     /* points under which a group's score shrinks in proportion */
-static const double UNCOALESCED = 0.05;  /* weight of accesses that no dim makes contiguous */
-static const double EACH_AXIS = 1.025;   /* a further axis must gain this much */
+static const double SMALL_GROUP = 8; /* points under which a group's score shrinks in proportion */
+static const double UNCOALESCED = 0.05; /* weight of accesses that no dim makes contiguous */
+static const double EACH_AXIS = 1.025;  /* a further axis must gain this much */
 
-double access_weight(const struct ir_program *program, const struct ir_kernel *kernel, const struct ir_node *node)
+double access_weight(const struct ir_program *program, const struct ir_kernel *kernel,
+                     const struct ir_node *node)
 {
     const struct ir_buffer *buffer = &program->buffer[node->buffer];
     double points = 1.0;
@@ -21,7 +25,8 @@ double access_weight(const struct ir_program *program, const struct ir_kernel *k
     return elements * dtype_table[buffer->dtype].bytes * (node->op == IR_STORE ? 2.0 : 1.0);
 }
 
-/* How far the address moves when dim d makes its first step; accesses that it does not move count as coalesced. */
+/* How far the address moves when dim d makes its first step; accesses that it does not move count
+ * as coalesced. */
 static bool coalesced_along(const struct ir_kernel *kernel, const struct index *index, int d)
 {
     int64_t at[64] = {0};
@@ -33,7 +38,8 @@ static bool coalesced_along(const struct ir_kernel *kernel, const struct index *
 }
 
 /* score[d]: bytes coalesced along d; returns the bytes coalesced along none. */
-static double score_dims(const struct ir_program *program, const struct ir_kernel *kernel, double *score)
+static double score_dims(const struct ir_program *program, const struct ir_kernel *kernel,
+                         double *score)
 {
     double none = 0.0;
     for (int d = 0; d < kernel->dims; d++) {
@@ -58,7 +64,8 @@ static double score_dims(const struct ir_program *program, const struct ir_kerne
     return none;
 }
 
-/* Groups end before dim `y` .. `x`: Z is [0, y), Y is [y, x), X is [x, dims). Equal borders make a group empty. */
+/* Groups end before dim `y` .. `x`: Z is [0, y), Y is [y, x), X is [x, dims). Equal borders make a
+ * group empty. */
 static double rank(const struct ir_kernel *kernel, const double *score, double none, int y, int x)
 {
     int end[3] = {y, x, kernel->dims}, first = 0, axes = 0;

@@ -1,6 +1,8 @@
-/* The loop IR of every catalogue kernel, as text: a change of lowering or scheduling shows here and is made on purpose.
+/* The loop IR of every catalogue kernel, as text: a change of lowering or scheduling shows here and
+ * is made on purpose.
  *
- * STAX_UPDATE_GOLDEN=1 writes the files anew. red_fused is split into 2 parts first, as on a device of 132 processors (listing 9.4). */
+ * STAX_UPDATE_GOLDEN=1 writes the files anew. red_fused is split into 2 parts first, as on a device
+ * of 132 processors (listing 9.4). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +57,8 @@ static void test_catalogue(void **state)
     int count = cg_catalogue(&entry);
     for (int i = 0; i < count; i++) {
         struct arena *arena = arena_create();
-        char *path = arena_printf(arena, "%s/tests/golden/ir/%s.txt", root ? root : ".", entry[i].name);
+        char *path = arena_printf(arena, "%s/tests/golden/ir/%s.txt", root ? root : ".",
+                                  entry[i].name);
         const char *got = print_kernel(entry[i].name, arena);
         if (getenv("STAX_UPDATE_GOLDEN")) {
             FILE *file = fopen(path, "wb");

@@ -1,4 +1,5 @@
-/* Index expressions: the simplifications that kernels rely on, and random ones against direct evaluation. */
+/* Index expressions: the simplifications that kernels rely on, and random ones against direct
+ * evaluation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +63,8 @@ static void test_division_by_ranges(void **state)
     expect(index_mod(arena, var(1, 2), 256, size), "2*j");
     expect(index_div(arena, plus(var(2, 1), index_const(arena, 64)), 64, size), "1");
     /* What two reshapes take apart they put together again. */
-    const struct index *a = index_div(arena, var(1, 1), 8, size), *b = index_mod(arena, var(1, 1), 8, size);
+    const struct index *a = index_div(arena, var(1, 1), 8, size),
+                       *b = index_mod(arena, var(1, 1), 8, size);
     expect(plus(index_mul(arena, a, 8), b), "j");
     const struct index *c = index_mod(arena, a, 4, size);
     expect(plus(index_mul(arena, c, 24), index_mul(arena, b, 3)), "3*(j%32)");
@@ -73,7 +75,8 @@ static void test_negative_dividends(void **state)
 {
     const int64_t size[] = {16, 16, 16, 16};
     const struct index *down = plus(var(0, -1), index_const(arena, 7));
-    const struct index *quotient = index_div(arena, down, 8, size), *rest = index_mod(arena, down, 8, size);
+    const struct index *quotient = index_div(arena, down, 8, size),
+                       *rest = index_mod(arena, down, 8, size);
     expect(quotient, "(((-1)*i + 15)/8) - 1");
     expect(rest, "(((-1)*i + 15)%8)");
     for (int64_t i = 0; i < 16; i++) {
@@ -86,7 +89,8 @@ static void test_affine(void **state)
 {
     const int64_t size[] = {10, 128, 64, 4};
     int64_t coefficient[4], offset;
-    assert_true(index_affine(plus(plus(var(0, 5), var(2, -1)), index_const(arena, 9)), 4, coefficient, &offset));
+    assert_true(index_affine(plus(plus(var(0, 5), var(2, -1)), index_const(arena, 9)), 4,
+                             coefficient, &offset));
     assert_int_equal(coefficient[0], 5);
     assert_int_equal(coefficient[1], 0);
     assert_int_equal(coefficient[2], -1);
@@ -104,7 +108,8 @@ static void test_width(void **state)
     assert_false(index_fits_i32(plus(var(2, (int64_t)1 << 32), var(3, -((int64_t)1 << 32))), size));
 }
 
-/* ---- random trees: built by the simplifying constructors and by plain arithmetic side by side ---- */
+/* ---- random trees: built by the simplifying constructors and by plain arithmetic side by side
+ * ---- */
 
 struct pair {
     const struct index *index;
@@ -172,7 +177,8 @@ static bool dividends_fit_c(const struct index *index, const int64_t *size)
             return false;
         }
     }
-    return (!index->a || dividends_fit_c(index->a, size)) && (!index->b || dividends_fit_c(index->b, size));
+    return (!index->a || dividends_fit_c(index->a, size)) &&
+           (!index->b || dividends_fit_c(index->b, size));
 }
 
 static void test_random(void **state)
@@ -188,13 +194,15 @@ static void test_random(void **state)
         index_range(pair.index, size, &low, &high);
         assert_true(dividends_fit_c(pair.index, size));
         for (int p = 0; p < 81; p++) {
-            int64_t at[4] = {p / 27 % size[0], p / 9 % 3 % size[1], p / 3 % 3 % size[2], p % 3 % size[3]};
+            int64_t at[4] = {p / 27 % size[0], p / 9 % 3 % size[1], p / 3 % 3 % size[2],
+                             p % 3 % size[3]};
             int64_t value = index_eval(pair.index, at);
             if (value != pair.value[p] || value < low || value > high) {
                 struct text text = text_make(arena);
                 index_print(&text, pair.index, names);
-                fail_msg("%s gives %lld, not %lld, range %lld..%lld", text_string(&text), (long long)value,
-                         (long long)pair.value[p], (long long)low, (long long)high);
+                fail_msg("%s gives %lld, not %lld, range %lld..%lld", text_string(&text),
+                         (long long)value, (long long)pair.value[p], (long long)low,
+                         (long long)high);
             }
         }
         if (n % 64 == 0) {
@@ -220,8 +228,13 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_printing), CASE(test_division_by_ranges), CASE(test_negative_dividends), CASE(test_affine),
-        CASE(test_width),    CASE(test_random),             CASE(test_replace),
+        CASE(test_printing),
+        CASE(test_division_by_ranges),
+        CASE(test_negative_dividends),
+        CASE(test_affine),
+        CASE(test_width),
+        CASE(test_random),
+        CASE(test_replace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

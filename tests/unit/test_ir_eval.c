@@ -1,4 +1,5 @@
-/* The interpreter against closed forms, and its bounds against programs run in the types themselves. */
+/* The interpreter against closed forms, and its bounds against programs run in the types
+ * themselves. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +72,8 @@ static void test_softmax(void **state)
 
 static void test_gelu_backward(void **state)
 {
-    const char *text = "kernel k(g: f32[], h: f32[4]) { let cdf = 0.5 * (1.0 + erf(h * 0.7071067811865476)); let pdf = "
+    const char *text = "kernel k(g: f32[], h: f32[4]) { let cdf = 0.5 * (1.0 + erf(h * "
+                       "0.7071067811865476)); let pdf = "
                        "0.3989422804014327 * exp(-0.5 * (h * h)); return g * (cdf + h * pdf) }";
     struct fixture f = open_text(text);
     const double h[4] = {0.0, 1.0, -1.0, 40.0};
@@ -82,13 +84,15 @@ static void test_gelu_backward(void **state)
     assert_int_equal(ir_eval(&f.kernel->program, f.data, NULL), STAX_OK);
     for (int i = 0; i < 4; i++) { /* the derivative of h Phi(h), by central differences */
         double d = 1e-6;
-        double up = (h[i] + d) * 0.5 * erfc(-(h[i] + d) / sqrt(2)), down = (h[i] - d) * 0.5 * erfc(-(h[i] - d) / sqrt(2));
+        double up = (h[i] + d) * 0.5 * erfc(-(h[i] + d) / sqrt(2)),
+               down = (h[i] - d) * 0.5 * erfc(-(h[i] - d) / sqrt(2));
         assert_true(fabs(f.data[2][i] - 3.0 * (up - down) / (2 * d)) < 1e-7);
     }
     arena_destroy(f.arena);
 }
 
-/* Infinities and NaN must be reproduced: their bound is 0; overflow of the type is an infinity of the definition too. */
+/* Infinities and NaN must be reproduced: their bound is 0; overflow of the type is an infinity of
+ * the definition too. */
 static void test_special_values(void **state)
 {
     struct fixture f = open_text("kernel k(x: f32[6]) { return x * x, maximum(x, 0.0), f16(x) }");
@@ -107,7 +111,8 @@ static void test_special_values(void **state)
 
 static void test_ties_stay_exact(void **state)
 {
-    struct fixture f = open_text("kernel k(x: f32[2, 4]) { return where(x == max(x, axis=-1, keepdims=True), 1.0, 0.0) }");
+    struct fixture f = open_text(
+        "kernel k(x: f32[2, 4]) { return where(x == max(x, axis=-1, keepdims=True), 1.0, 0.0) }");
     for (int i = 0; i < 8; i++) {
         f.data[0][i] = i % 3;
     }
@@ -128,13 +133,17 @@ static const char *const kernels[] = {
     "kernel k(x: f32[6, 300], w, b: f32[300]) { return layer_norm(x, w, b) }",
     "kernel k(x: f32[6, 300], w: f32[300]) { return rms_norm(x, w) }",
     "kernel k(x: f32[4, 128]) { return var(x, axis=-1), std(x, axis=-1), mean(x, axis=0) }",
-    "kernel k(g: f32[], x: f32[999]) { return gelu(x), silu(x), gelu_tanh(x), g * tanh(x), softplus(x) }",
+    "kernel k(g: f32[], x: f32[999]) { return gelu(x), silu(x), gelu_tanh(x), g * tanh(x), "
+    "softplus(x) }",
     "kernel k(x: f32[40, 9]) { return prod(1 + x * 0.1, axis=0), min(x.T, axis=-1) }",
-    "kernel k(x, y: f32[500]) { return x / (2 + y), sqrt(2 + x), rsqrt(2 + x), log(2 + y), exp(4 * x), exp2(8 * y) }",
-    "kernel k(x, y: f32[500]) { return where(x + y > 0.3, x, y), floor(5 * x), 1 / (x + 1.001), sin(3 * x), cos(y) }",
+    "kernel k(x, y: f32[500]) { return x / (2 + y), sqrt(2 + x), rsqrt(2 + x), log(2 + y), exp(4 * "
+    "x), exp2(8 * y) }",
+    "kernel k(x, y: f32[500]) { return where(x + y > 0.3, x, y), floor(5 * x), 1 / (x + 1.001), "
+    "sin(3 * x), cos(y) }",
     "kernel k(x: bf16[8, 200]) { return layer_norm(x), softmax(x, axis=0) }",
     "kernel k(x: f16[8, 200], y: bf16[200]) -> bf16 { return x * y, f16(x * 3) + 1 }",
-    "kernel k(x: f32[300, 8]) { return sum(exp(20 * x), axis=0), mean(x * 1e30, axis=0), x * 1e-38 * 0.001 }",
+    "kernel k(x: f32[300, 8]) { return sum(exp(20 * x), axis=0), mean(x * 1e30, axis=0), x * 1e-38 "
+    "* 0.001 }",
 };
 
 static void fill(struct fixture *f, uint64_t seed)
@@ -166,10 +175,12 @@ static void check_bounds(const char *text, enum f32_order order, uint64_t seed, 
         }
         for (int64_t i = 0; i < program->buffer[b].elements; i++) {
             double error = fabs(single[b][i] - f.data[b][i]), bound = f.bound[b][i];
-            bool same = single[b][i] == f.data[b][i] || (isnan(single[b][i]) && isnan(f.data[b][i]));
+            bool same = single[b][i] == f.data[b][i] ||
+                        (isnan(single[b][i]) && isnan(f.data[b][i]));
             if (!same && !(error <= bound)) {
-                fail_msg("%s element %lld: definition %.9g, in the type %.9g, bound %g\n%s", program->buffer[b].name,
-                         (long long)i, f.data[b][i], single[b][i], bound, text);
+                fail_msg("%s element %lld: definition %.9g, in the type %.9g, bound %g\n%s",
+                         program->buffer[b].name, (long long)i, f.data[b][i], single[b][i], bound,
+                         text);
             }
             double scale = fabs(f.data[b][i]);
             if (isfinite(bound) && scale > 1e-3 && bound / scale > *used) {
@@ -192,7 +203,8 @@ static void test_bounds_hold(void **state)
     }
 }
 
-/* A bound is worth something only while it is near the error: f32 results that are not tiny are judged to 1e-3 or better. */
+/* A bound is worth something only while it is near the error: f32 results that are not tiny are
+ * judged to 1e-3 or better. */
 static void test_bounds_are_tight(void **state)
 {
     for (size_t k = 0; k < 7; k++) {
@@ -207,9 +219,9 @@ static void test_bounds_are_tight(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum_of_squares),  cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_gelu_backward),   cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_ties_stay_exact), cmocka_unit_test(test_bounds_hold),
+        cmocka_unit_test(test_sum_of_squares),   cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_gelu_backward),    cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_ties_stay_exact),  cmocka_unit_test(test_bounds_hold),
         cmocka_unit_test(test_bounds_are_tight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

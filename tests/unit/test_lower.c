@@ -1,4 +1,5 @@
-/* What becomes one kernel and what does not, and the shape each kernel gets: dims, axes, hints, buffers. */
+/* What becomes one kernel and what does not, and the shape each kernel gets: dims, axes, hints,
+ * buffers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +57,8 @@ static void expect_dims(const struct ir_kernel *kernel, const char *want)
 {
     struct text text = text_make(arena);
     for (int d = 0; d < kernel->dims; d++) {
-        text_printf(&text, "%s%c%lld", d ? " " : "", "XYZR"[kernel->dim[d].axis], (long long)kernel->dim[d].size);
+        text_printf(&text, "%s%c%lld", d ? " " : "", "XYZR"[kernel->dim[d].axis],
+                    (long long)kernel -> dim[d].size);
     }
     assert_string_equal(text_string(&text), want);
 }
@@ -72,34 +74,46 @@ static void test_what_fuses(void **state)
         {1, 0, 2, "kernel k(x: f32[256, 1000]) { return softmax(x, axis=-1) }"},
         {1, 0, 2, "kernel k(x: f32[64, 4096], w, b: f32[4096]) { return layer_norm(x, w, b) }"},
         {1, 0, 1, "kernel k(x: f32[64, 4096], w: f32[4096]) { return rms_norm(x, w) }"},
-        {1, 0, 1, "kernel k(x: f32[64, 128]) { return sum(x, axis=-1), max(x, axis=-1), sum(x * x, axis=-1) }"},
-        {1, 0, 1, "kernel k(x: f32[64, 128]) { return sqrt(sum(x * x, axis=-1)), 1 + sum(x * x, axis=-1) }"},
+        {1, 0, 1,
+         "kernel k(x: f32[64, 128]) { return sum(x, axis=-1), max(x, axis=-1), sum(x * x, axis=-1) "
+         "}"},
+        {1, 0, 1,
+         "kernel k(x: f32[64, 128]) { return sqrt(sum(x * x, axis=-1)), 1 + sum(x * x, axis=-1) }"},
         {1, 0, 1, "kernel k(x: f32[64, 128]) { return x / sum(x, axis=0) }"},
-        {1, 0, 2, "kernel k(x: f32[64, 128], y: f32[64, 128]) { return softmax(x + y, axis=-1), max(x + y, axis=-1) }"},
+        {1, 0, 2,
+         "kernel k(x: f32[64, 128], y: f32[64, 128]) { return softmax(x + y, axis=-1), max(x + y, "
+         "axis=-1) }"},
         /* different domains: rows and columns, even where the sizes agree */
         {2, 0, 1, "kernel k(x: f32[64, 128]) { return sum(x, axis=0), sum(x, axis=1) }"},
         {2, 0, 1, "kernel k(x: f32[128, 128]) { return sum(x, axis=0), sum(x, axis=1) }"},
-        {2, 0, 1, "kernel k(x, y: f32[64, 128]) { return sum(x, axis=1), sum(y, axis=1) }"}, /* nothing shared */
+        {2, 0, 1,
+         "kernel k(x, y: f32[64, 128]) { return sum(x, axis=1), sum(y, axis=1) }"}, /* nothing
+                                                                                       shared */
         {2, 2, 2, "kernel k(x: f32[64, 128]) { return sum(softmax(x, axis=-1), axis=0) }"},
         {2, 1, 1, "kernel k(x: f32[64, 128]) { return expand(sum(x, axis=-1)[:, None], [64, 7]) }"},
         /* the last sum shares x with the first but waits for the one between: no cycle is made */
-        {3, 2, 1, "kernel k(x: f32[64, 128]) { let t = sum(sum(x, axis=1) ** 2); return sum(x * t, axis=1) }"},
+        {3, 2, 1,
+         "kernel k(x: f32[64, 128]) { let t = sum(sum(x, axis=1) ** 2); return sum(x * t, axis=1) "
+         "}"},
         /* a long lone row: apart, so that each kernel can be split */
         {3, 2, 1, "kernel k(x: f32[1, 1048576]) { return softmax(x, axis=-1) }"},
         {1, 0, 2, "kernel k(x: f32[64, 16384]) { return softmax(x, axis=-1) }"},
-        /* pointwise outputs that read the same, and an output beside a reduction where rows are many */
+        /* pointwise outputs that read the same, and an output beside a reduction where rows are
+           many */
         {1, 0, 0, "kernel k(x, y: f32[64, 128]) { return x + y, x - y }"},
         {2, 0, 0, "kernel k(x, y: f32[64, 128]) { return x + 1, y + 1 }"},
         {1, 0, 1, "kernel k(x: f32[512, 128]) { return relu(x), sum(relu(x), axis=-1) }"},
         {2, 0, 1, "kernel k(x: f32[8, 128]) { return relu(x), sum(relu(x), axis=-1) }"},
         {0, 0, 0, "kernel k(x: f32[0, 128]) { return relu(x), sum(x, axis=-1) }"},
         {1, 0, 0, "kernel k(x: f32[3, 0]) { return sum(x, axis=-1) }"},
-        {1, 0, 0, "kernel k(x: f32[3, 1]) { return sum(x, axis=-1) }"}, /* one element folds to itself */
+        {1, 0, 0,
+         "kernel k(x: f32[3, 1]) { return sum(x, axis=-1) }"}, /* one element folds to itself */
     };
     for (size_t i = 0; i < STAX_COUNT(rows); i++) {
         const struct ir_program *program = open_text(rows[i].text);
         int levels = program->kernels ? program->kernel[0].levels : 0;
-        if (program->kernels != rows[i].kernels || scratches(program) != rows[i].scratch || levels != rows[i].levels) {
+        if (program->kernels != rows[i].kernels || scratches(program) != rows[i].scratch ||
+            levels != rows[i].levels) {
             struct text text = text_make(arena);
             ir_print(&text, program);
             fail_msg("%s\n%s", rows[i].text, text_string(&text));
@@ -109,12 +123,14 @@ static void test_what_fuses(void **state)
 
 static void test_shared_reads(void **state)
 {
-    const struct ir_program *program = open_text("kernel k(x: f32[64, 16384]) { return sum(x * x, axis=-1) }");
+    const struct ir_program *program = open_text(
+        "kernel k(x: f32[64, 16384]) { return sum(x * x, axis=-1) }");
     assert_int_equal(count(&program->kernel[0], IR_LOAD), 1); /* book 9.4 */
     program = open_text("kernel k(x: f32[256, 1000]) { return softmax(x, axis=-1) }");
     assert_int_equal(count(&program->kernel[0], IR_LOAD), 1);
     assert_int_equal(count(&program->kernel[0], IR_EXP), 1);
-    program = open_text("kernel k(x: f32[64, 128]) { let dead = exp(x) + sum(x); return 2 * 3 * x * 1 }");
+    program = open_text(
+        "kernel k(x: f32[64, 128]) { let dead = exp(x) + sum(x); return 2 * 3 * x * 1 }");
     assert_int_equal(program->kernels, 1);
     assert_int_equal(program->kernel[0].nodes, 4); /* load, 6, mul, store */
 }
@@ -138,17 +154,21 @@ static void test_dims(void **state)
         const char *dims, *text;
     } rows[] = {
         {"X131072", "kernel k(x: f32[256, 512]) { return x * 2 }"},
-        {"Y256 X512", "kernel k(x: f32[512, 256], y: f32[256, 512]) { return x.T + y }"}, /* listing 9.2 */
-        {"X2048", "kernel k(g: f32[], h: f32[2048]) { return g * h }"},                  /* listing 9.3 */
-        {"X64 R128", "kernel k(x: f32[64, 128]) { return sum(x, axis=-1) }"},            /* listing 9.1 */
+        {"Y256 X512",
+         "kernel k(x: f32[512, 256], y: f32[256, 512]) { return x.T + y }"},  /* listing 9.2 */
+        {"X2048", "kernel k(g: f32[], h: f32[2048]) { return g * h }"},       /* listing 9.3 */
+        {"X64 R128", "kernel k(x: f32[64, 128]) { return sum(x, axis=-1) }"}, /* listing 9.1 */
         {"X512 R64", "kernel k(x: f32[8, 64, 64, 1]) { return sum(x, axis=2) }"},
         {"X64 X32 R16", "kernel k(x: f32[64, 16, 32]) { return sum(x, axis=1) }"},
         {"X32 R1024", "kernel k(x: f32[64, 16, 32]) { return sum(x, axis=[0, 1]) }"},
-        {"R131072", "kernel k(x: f32[256, 512]) { return sum(x.T) }"}, /* any order adds the same elements */
+        {"R131072",
+         "kernel k(x: f32[256, 512]) { return sum(x.T) }"}, /* any order adds the same elements */
         {"X16 R64 R32", "kernel k(x: f32[64, 16, 32]) { return sum(x, axis=[0, 2]) }"},
         {"", "kernel k(x: f32[1, 1]) { return x * 2 }"},
         {"Y8 Y64 X64", "kernel k(x: f32[8, 64, 64]) { return transpose(x, 1, 2) }"},
-        {"X64 X2", "kernel k(x: f32[64], y: f32[2]) { return x[:, None] * y }"}, /* 2 points are no direction of a block */
+        {"X64 X2",
+         "kernel k(x: f32[64], y: f32[2]) { return x[:, None] * y }"}, /* 2 points are no direction
+                                                                          of a block */
         {"X24", "kernel k(x: f32[2, 3, 4]) { return reshape(reshape(x, 4, 6) * 2, 3, 8) }"},
     };
     for (size_t i = 0; i < STAX_COUNT(rows); i++) {
@@ -164,9 +184,12 @@ static void test_hints(void **state)
     } rows[] = {
         {IR_HINT_INNER, "kernel k(x: f32[64, 128]) { return sum(x, axis=-1) }"},
         {IR_HINT_OUTER, "kernel k(x: f32[64, 128]) { return sum(x, axis=0) }"},
-        {IR_HINT_DEFAULT, "kernel k(x: f32[64, 128], y: f32[128, 64]) { return sum(x * y.T, axis=-1) }"},
-        {IR_HINT_INNER, "kernel k(x, z: f32[64, 128], y: f32[128, 64]) { return sum(x * y.T * z, axis=-1) }"},
-        {IR_HINT_INNER, "kernel k(x: f32[64, 128], s: f32[64]) { return sum(x * s[:, None], axis=-1) }"},
+        {IR_HINT_DEFAULT,
+         "kernel k(x: f32[64, 128], y: f32[128, 64]) { return sum(x * y.T, axis=-1) }"},
+        {IR_HINT_INNER,
+         "kernel k(x, z: f32[64, 128], y: f32[128, 64]) { return sum(x * y.T * z, axis=-1) }"},
+        {IR_HINT_INNER,
+         "kernel k(x: f32[64, 128], s: f32[64]) { return sum(x * s[:, None], axis=-1) }"},
         {IR_HINT_DEFAULT, "kernel k(x: f32[64, 128]) { return x * 2 }"},
     };
     for (size_t i = 0; i < STAX_COUNT(rows); i++) {
@@ -176,20 +199,25 @@ static void test_hints(void **state)
 
 static void test_half_types(void **state)
 {
-    const struct ir_program *program =
-        open_text("kernel k(x: bf16[64, 128], y: f16[128]) -> bf16 { let s = sum(x, axis=-1); return sum(s * y[:64]), bf16(x) * 2 }");
+    const struct ir_program *program = open_text(
+        "kernel k(x: bf16[64, 128], y: f16[128]) -> bf16 { let s = sum(x, axis=-1); return sum(s * "
+        "y[:64]), bf16(x) * 2 }");
     assert_int_equal(program->buffer[2].dtype, DTYPE_BF16);
     assert_int_equal(program->buffer[program->buffers - 1].role, IR_BUFFER_SCRATCH);
-    assert_int_equal(program->buffer[program->buffers - 1].dtype, DTYPE_F32); /* rounded at the last store alone */
+    assert_int_equal(program->buffer[program->buffers - 1].dtype,
+                     DTYPE_F32); /* rounded at the last store alone */
     for (int k = 0; k < program->kernels; k++) {
         for (int i = 0; i < program->kernel[k].nodes; i++) {
             const struct ir_node *node = &program->kernel[k].node[i];
-            assert_true(node->op == IR_STORE || node->dtype == DTYPE_F32 || node->dtype == DTYPE_BOOL);
+            assert_true(node->op == IR_STORE || node->dtype == DTYPE_F32 ||
+                        node->dtype == DTYPE_BOOL);
         }
     }
-    program = open_text("kernel k(x: f32[8]) { return bf16(x) * 2.0 }"); /* an explicit cast rounds */
+    program = open_text(
+        "kernel k(x: f32[8]) { return bf16(x) * 2.0 }"); /* an explicit cast rounds */
     assert_int_equal(count(&program->kernel[0], IR_CAST), 1);
-    program = open_text("kernel k(x: f32[8], y: f64[8]) { return x * y }"); /* f32 widens, f64 stays */
+    program = open_text(
+        "kernel k(x: f32[8], y: f64[8]) { return x * y }"); /* f32 widens, f64 stays */
     assert_int_equal(program->buffer[2].dtype, DTYPE_F64);
     assert_int_equal(count(&program->kernel[0], IR_CAST), 1);
 }
@@ -212,7 +240,8 @@ static void test_beyond_32_bits(void **state)
 
 static void test_eval_limit(void **state)
 {
-    const struct ir_program *program = open_text("kernel k(x: f32[]) { return expand(x, [65536, 65536]) }");
+    const struct ir_program *program = open_text(
+        "kernel k(x: f32[]) { return expand(x, [65536, 65536]) }");
     assert_int_equal(ir_eval(program, NULL, NULL), STAX_LIMIT);
 }
 
@@ -221,15 +250,17 @@ static void test_fills(void **state)
     struct cg_request request = {.expr = "kernel k(x, y, z: f32[8]) { return log(x) + z / y }"};
     struct cg_kernel *kernel;
     assert_int_equal(cg_open(&request, arena, &kernel), STAX_OK);
-    assert_true(kernel->input[0].low == 0.5 && kernel->input[1].low == 0.5 && kernel->input[2].low == -1.0);
+    assert_true(kernel->input[0].low == 0.5 && kernel->input[1].low == 0.5 &&
+                kernel->input[2].low == -1.0);
 }
 
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_what_fuses), CASE(test_shared_reads), CASE(test_shared_chains),  CASE(test_dims),  CASE(test_hints),
-        CASE(test_half_types), CASE(test_beyond_32_bits), CASE(test_eval_limit), CASE(test_fills),
+        CASE(test_what_fuses),     CASE(test_shared_reads), CASE(test_shared_chains),
+        CASE(test_dims),           CASE(test_hints),        CASE(test_half_types),
+        CASE(test_beyond_32_bits), CASE(test_eval_limit),   CASE(test_fills),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

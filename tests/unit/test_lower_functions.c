@@ -1,4 +1,5 @@
-/* Composite functions on the inputs that generated kernels have got wrong, run as f32 and as the definition. */
+/* Composite functions on the inputs that generated kernels have got wrong, run as f32 and as the
+ * definition. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,8 @@ static void fill(int buffer, double (*value)(int64_t i))
     }
 }
 
-/* Every element of output `o` is `want` to `relative`, in f32 by two orders of adding and in the definition. */
+/* Every element of output `o` is `want` to `relative`, in f32 by two orders of adding and in the
+ * definition. */
 static void expect_all(int o, double want, double relative)
 {
     int b = kernel->inputs + o;
@@ -59,9 +61,11 @@ static void expect_all(int o, double want, double relative)
         }
         for (int64_t i = 0; i < kernel->program.buffer[b].elements; i++) {
             double got = data[b][i];
-            bool same = isnan(want) ? isnan(got) : got == want || fabs(got - want) <= relative * fabs(want);
+            bool same = isnan(want) ? isnan(got)
+                                    : got == want || fabs(got - want) <= relative * fabs(want);
             if (!same) {
-                fail_msg("way %d, output %d, element %lld: %.9g, not %.9g", way, o, (long long)i, got, want);
+                fail_msg("way %d, output %d, element %lld: %.9g, not %.9g", way, o, (long long)i,
+                         got, want);
             }
         }
     }
@@ -132,7 +136,8 @@ static void test_std_range(void **state)
 /* pytorch#145401: cancellation with a large mean. */
 static void test_large_mean(void **state)
 {
-    open_text("kernel k(x: f32[2, 1024]) { return var(x, axis=-1, correction=0), std(x, axis=-1) }");
+    open_text(
+        "kernel k(x: f32[2, 1024]) { return var(x, axis=-1, correction=0), std(x, axis=-1) }");
     fill(0, far_pair);
     expect_all(0, 1.0, 0.0);
     expect_all(1, sqrt(1024.0 / 1023.0), 1e-6);
@@ -165,7 +170,8 @@ static void test_softmax_rows(void **state)
 /* pytorch#99879: max and min pass NaN on, wherever it stands. */
 static void test_extremes_keep_nan(void **state)
 {
-    open_text("kernel k(x: f32[3, 33]) { return max(x, axis=-1), min(x, axis=-1), relu(sum(x, axis=-1)) }");
+    open_text("kernel k(x: f32[3, 33]) { return max(x, axis=-1), min(x, axis=-1), relu(sum(x, "
+              "axis=-1)) }");
     fill(0, one_nan);
     expect_all(0, NAN, 0.0);
     expect_all(1, NAN, 0.0);
@@ -175,7 +181,8 @@ static void test_extremes_keep_nan(void **state)
 /* Empty and size-1 ranges: identities, NaN for mean and var; pytorch#197108, #102546. */
 static void test_empty_ranges(void **state)
 {
-    open_text("kernel k(x: f32[3, 0]) { return sum(x, axis=-1), prod(x, axis=-1), mean(x, axis=-1), var(x, axis=-1), "
+    open_text("kernel k(x: f32[3, 0]) { return sum(x, axis=-1), prod(x, axis=-1), mean(x, "
+              "axis=-1), var(x, axis=-1), "
               "layer_norm(x), any(x, axis=-1), all(x, axis=-1) }");
     expect_all(0, 0.0, 0.0);
     expect_all(1, 1.0, 0.0);
@@ -210,7 +217,8 @@ static void test_pad_after_sum(void **state)
 
 static void test_any_all(void **state)
 {
-    open_text("kernel k(x: f32[2, 33]) { return any(x, axis=-1), all(x, axis=-1), sum(f32(x > 0)) }");
+    open_text(
+        "kernel k(x: f32[2, 33]) { return any(x, axis=-1), all(x, axis=-1), sum(f32(x > 0)) }");
     fill(0, all_but_last);
     expect_all(0, 1.0, 0.0);
     expect_all(1, 0.0, 0.0); /* the last element is 0 */
@@ -225,8 +233,9 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_layer_norm_range), CASE(test_std_range),         CASE(test_large_mean),    CASE(test_softmax_rows),
-        CASE(test_extremes_keep_nan), CASE(test_empty_ranges),     CASE(test_pad_after_sum), CASE(test_any_all),
+        CASE(test_layer_norm_range), CASE(test_std_range),         CASE(test_large_mean),
+        CASE(test_softmax_rows),     CASE(test_extremes_keep_nan), CASE(test_empty_ranges),
+        CASE(test_pad_after_sum),    CASE(test_any_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

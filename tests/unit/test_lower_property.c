@@ -1,4 +1,5 @@
-/* Random small kernels: lowered, fused, merged, tiled and split programs equal the tensor graph evaluated node by node. */
+/* Random small kernels: lowered, fused, merged, tiled and split programs equal the tensor graph
+ * evaluated node by node. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,8 +43,8 @@ static int64_t flatten(struct graph_shape shape, const int64_t *at)
     return flat;
 }
 
-static double view_value(const struct graph *graph, const struct graph_node *node, double *const *values,
-                         const int64_t *at)
+static double view_value(const struct graph *graph, const struct graph_node *node,
+                         double *const *values, const int64_t *at)
 {
     struct graph_shape from = graph->node[node->arg[0]].shape;
     int64_t source[IR_MAX_RANK];
@@ -57,7 +58,8 @@ static double view_value(const struct graph *graph, const struct graph_node *nod
     return values[node->arg[0]][flatten(from, source)];
 }
 
-static void reduce_node(const struct graph *graph, const struct graph_node *node, double *const *values, double *out)
+static void reduce_node(const struct graph *graph, const struct graph_node *node,
+                        double *const *values, double *out)
 {
     static const double start[IR_RED_COUNT] = {0.0, 1.0, -HUGE_VAL, HUGE_VAL};
     struct graph_shape from = graph->node[node->arg[0]].shape;
@@ -167,9 +169,10 @@ static void let(struct maker *maker, struct graph_shape shape, const char *expre
 
 static void make_unary(struct maker *maker, const struct variable *a)
 {
-    static const char *const forms[] = {"tanh(%s)",          "abs(%s)",    "relu(%s)", "-%s",
-                                        "sigmoid(%s)",       "%s * 0.25",  "1 - %s",   "exp(-abs(%s))",
-                                        "where(%s > 0, 2, 0.5)", "gelu(%s)"};
+    static const char *const forms[] = {"tanh(%s)", "abs(%s)",       "relu(%s)",
+                                        "-%s",      "sigmoid(%s)",   "%s * 0.25",
+                                        "1 - %s",   "exp(-abs(%s))", "where(%s > 0, 2, 0.5)",
+                                        "gelu(%s)"};
     char buffer[96];
     snprintf(buffer, sizeof buffer, forms[pick(maker, 10)], a->name);
     let(maker, a->shape, buffer);
@@ -177,7 +180,8 @@ static void make_unary(struct maker *maker, const struct variable *a)
 
 static void make_binary(struct maker *maker, const struct variable *a)
 {
-    static const char *const forms[] = {"%s + %s", "%s * %s", "%s - %s", "maximum(%s, %s)", "%s / (2 + abs(%s))"};
+    static const char *const forms[] = {"%s + %s", "%s * %s", "%s - %s", "maximum(%s, %s)",
+                                        "%s / (2 + abs(%s))"};
     for (int tries = 0; tries < 20; tries++) {
         const struct variable *b = &maker->variable[pick(maker, maker->variables)];
         struct graph_shape shape;
@@ -224,8 +228,8 @@ static void make_reduce(struct maker *maker, const struct variable *a)
 
 static void make_normal(struct maker *maker, const struct variable *a)
 {
-    static const char *const forms[] = {"softmax(%s, axis=%d)", "layer_norm(%s, axis=%d)", "rms_norm(%s, axis=%d)",
-                                        "log_softmax(%s, axis=%d)"};
+    static const char *const forms[] = {"softmax(%s, axis=%d)", "layer_norm(%s, axis=%d)",
+                                        "rms_norm(%s, axis=%d)", "log_softmax(%s, axis=%d)"};
     char buffer[96];
     if (a->shape.rank > 0) {
         snprintf(buffer, sizeof buffer, forms[pick(maker, 4)], a->name, pick(maker, a->shape.rank));
@@ -272,7 +276,8 @@ static void make_view(struct maker *maker, const struct variable *a)
     case 5:
         if (rank > 0 && rank < 3) {
             struct graph_shape wider = {rank + 1, {shape.size[0], 3, rank > 1 ? shape.size[1] : 0}};
-            snprintf(buffer, sizeof buffer, "%s[:, None] + expand(0, [%s3%s])", a->name, "", rank > 1 ? ", 1" : "");
+            snprintf(buffer, sizeof buffer, "%s[:, None] + expand(0, [%s3%s])", a->name, "",
+                     rank > 1 ? ", 1" : "");
             let(maker, wider, buffer);
         }
         break;
@@ -302,7 +307,8 @@ static const char *make_kernel(struct maker *maker)
         int last = pick(maker, 2) ? maker->variables - 1 : pick(maker, maker->variables);
         struct variable a = maker->variable[last];
         static void (*const make[])(struct maker *, const struct variable *) = {
-            make_unary, make_binary, make_binary, make_reduce, make_reduce, make_normal, make_view, make_view};
+            make_unary,  make_binary, make_binary, make_reduce,
+            make_reduce, make_normal, make_view,   make_view};
         make[pick(maker, 8)](maker, &a);
     }
     text_printf(&maker->text, "  return %s", maker->variable[maker->variables - 1].name);
@@ -322,14 +328,15 @@ static double **make_data(const struct ir_program *program, struct rng rng, stru
         data[b] = ARENA_ARRAY(arena, double, program->buffer[b].elements + 1);
         for (int64_t i = 0; i < program->buffer[b].elements; i++) {
             bool input = program->buffer[b].role == IR_BUFFER_INPUT;
-            data[b][i] = input ? (double)(float)(2 * rng_unit(&rng) - 1) : NAN; /* NAN: nothing reads what none wrote */
+            data[b][i] = input ? (double)(float)(2 * rng_unit(&rng) - 1)
+                               : NAN; /* NAN: nothing reads what none wrote */
         }
     }
     return data;
 }
 
-static void compare_run(const struct graph *graph, const struct ir_program *program, struct rng rng, const char *text,
-                        struct arena *arena)
+static void compare_run(const struct graph *graph, const struct ir_program *program, struct rng rng,
+                        const char *text, struct arena *arena)
 {
     assert_int_equal(ir_check(program), STAX_OK);
     double **data = make_data(program, rng, arena), **bound = make_data(program, rng, arena);
@@ -338,13 +345,14 @@ static void compare_run(const struct graph *graph, const struct ir_program *prog
     for (int o = 0; o < graph->outputs; o++) {
         int node = graph->output[o].node;
         for (int64_t i = 0; i < graph_elements(graph->node[node].shape); i++) {
-            double a = want[node][i], b = data[graph->inputs + o][i], e = bound[graph->inputs + o][i];
+            double a = want[node][i], b = data[graph->inputs + o][i],
+                   e = bound[graph->inputs + o][i];
             bool same = (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 1e-9 * (1 + fabs(a));
             if (!same || isnan(e) || e < 0) {
                 struct text shown = text_make(arena);
                 ir_print(&shown, program);
-                fail_msg("output %d element %lld: graph %.17g, program %.17g, bound %g\n%s%s", o, (long long)i, a, b, e,
-                         text, text_string(&shown));
+                fail_msg("output %d element %lld: graph %.17g, program %.17g, bound %g\n%s%s", o,
+                         (long long)i, a, b, e, text, text_string(&shown));
             }
         }
     }

@@ -10,10 +10,11 @@
 #include "codegen/graph.h"
 #include "codegen/program.h"
 
-static enum stax_status open_request(const char *text, const char *arg, const char *dim, struct arena *arena,
-                                     struct cg_kernel **kernel)
+static enum stax_status open_request(const char *text, const char *arg, const char *dim,
+                                     struct arena *arena, struct cg_kernel **kernel)
 {
-    struct cg_request request = {.expr = text, .arg = &arg, .args = arg != NULL, .dim = &dim, .dims = dim != NULL};
+    struct cg_request request = {
+        .expr = text, .arg = &arg, .args = arg != NULL, .dim = &dim, .dims = dim != NULL};
     return cg_open(&request, arena, kernel);
 }
 
@@ -23,7 +24,7 @@ struct mistake {
 };
 
 #define K(body) "kernel k(x: f32[4]) { return " body " }"
-#define N "kernel k(x: f32[n=4]) { return x }"
+#define N       "kernel k(x: f32[n=4]) { return x }"
 
 static const struct mistake mistakes[] = {
     {K("sofmax(x)"), 0, 0, "--expr:1:30: unknown function `sofmax`: did you mean `softmax`?\n"},
@@ -31,8 +32,10 @@ static const struct mistake mistakes[] = {
     {K("x +"), 0, 0, "1:34: expected a value but found `}`"},
     {K("x } extra {"), 0, 0, "1:34: expected the end after the kernel but found `extra`"},
     {K("sum(x, axis=1)"), 0, 0, "1:42: axis 1 is out of range for a tensor of 1 dims"},
-    {K("sum(x, axs=1)"), 0, 0, "sum has no parameter `axs`: it takes (x, axis=None, keepdims=False)"},
-    {K("sum(x, 0, True, 3)"), 0, 0, "sum has too many arguments: it takes (x, axis=None, keepdims=False)"},
+    {K("sum(x, axs=1)"), 0, 0,
+     "sum has no parameter `axs`: it takes (x, axis=None, keepdims=False)"},
+    {K("sum(x, 0, True, 3)"), 0, 0,
+     "sum has too many arguments: it takes (x, axis=None, keepdims=False)"},
     {K("sum(x, 0, axis=0)"), 0, 0, "`axis` is given twice"},
     {K("sum()"), 0, 0, "sum needs `x`"},
     {K("sum(x, axis=[0, 0])"), 0, 0, "axis 0 is named twice"},
@@ -49,7 +52,8 @@ static const struct mistake mistakes[] = {
     {K("x[x]"), 0, 0, "an index is a whole number, a slice or None, not a tensor f32[4]"},
     {K("reshape(x, [3, -1])"), 0, 0, "[4] has 4 elements and cannot become [3, -1]"},
     {K("expand(x, [3, 5])"), 0, 0, "[4] cannot be expanded to [3, 5]"},
-    {K("x + reshape(x, 2, 2)[:, :1] + x[:3]"), 0, 0, "do not broadcast: each dim must agree or be 1"},
+    {K("x + reshape(x, 2, 2)[:, :1] + x[:3]"), 0, 0,
+     "do not broadcast: each dim must agree or be 1"},
     {K("transpose(x, [0, 0])"), 0, 0, "takes each of the axes 0 to 0 once"},
     {K("x.foo"), 0, 0, "tensors have the attributes T and shape, not `foo`"},
     {K("astype(x, 3)"), 0, 0, "takes a type such as f32 or bf16, not the number 3"},
@@ -60,21 +64,26 @@ static const struct mistake mistakes[] = {
     {K("[x]"), 0, 0, "a kernel returns tensors, not a list"},
     {K("(9223372036854775807 + 1) * x"), 0, 0, "does not fit 64 bits"},
     {K("1 / 0 * x"), 0, 0, "division by zero"},
-    {K("expand(x, [1000000000, 1000000000, 4])"), 0, 0, "has more than 2^59 elements: use smaller sizes"},
-    {"kernel k(x: f32[4]) { let y = x * 2 return y }", 0, 0, "1:37: expected `;` but found `return`"},
+    {K("expand(x, [1000000000, 1000000000, 4])"), 0, 0,
+     "has more than 2^59 elements: use smaller sizes"},
+    {"kernel k(x: f32[4]) { let y = x * 2 return y }", 0, 0,
+     "1:37: expected `;` but found `return`"},
     {"kernel k(x: f32[4]) { x }", 0, 0, "1:23: expected `let` or `return` but found `x`"},
     {"kernel k(x: f32[4) { return x }", 0, 0, "1:18: expected `]` but found `)`"},
     {"kernel k(x: g32[4]) { return x }", 0, 0, "found `g32`: did you mean `f32`?"},
     {"kernel k(x: f32[4], x: f32[4]) { return x }", 0, 0, "1:21: parameter `x` is declared twice"},
     {"kernel k(x: f32[4, -3]) { return x }", 0, 0, "1:20: a size is 0 or above, not -3"},
     {"kernel k(x: f32[4000000000, 4000000000]) { return x }", 0, 0, "more than 2^59 elements"},
-    {"kernel k(x: f32[n]) { return x }", 0, 0, "dim `n` has no size: write n=SIZE once, or give --dim n=SIZE"},
+    {"kernel k(x: f32[n]) { return x }", 0, 0,
+     "dim `n` has no size: write n=SIZE once, or give --dim n=SIZE"},
     {"kernel k(x: f32[n=4], y: f32[n=5]) { return x }", 0, 0, "`n` was declared as 4 before"},
     {"kernel k(x: f32[n in 2..8 = 9]) { return x }", 0, 0, "the hint of `n` lies outside 2..8"},
     {"kernel k(x: f32[n in 2..8]) { return x }", 0, 0, "expected `= hint`"},
     {"kernel k(x: f32[n in 8..2 = 4]) { return x }", 0, 0, "the range of `n` is empty or negative"},
-    {"kernel k(x: f32[4]) -> (f32, f32) { return x, x, x }", 0, 0, "2 types are declared for 3 returned tensors"},
-    {"kernel k(x: f32[4]) -> f31 { return x }", 0, 0, "expected a type such as f32 or bf16 but found `f31`"},
+    {"kernel k(x: f32[4]) -> (f32, f32) { return x, x, x }", 0, 0,
+     "2 types are declared for 3 returned tensors"},
+    {"kernel k(x: f32[4]) -> f31 { return x }", 0, 0,
+     "expected a type such as f32 or bf16 but found `f31`"},
     {"", 0, 0, "the text is empty"},
     {"x ? 2", "x=f32[4]", 0, "1:3: unexpected character `?`"},
     {N, 0, "m=3", "--dim m=3: the kernel has no dim named `m`: did you mean `n`"},
@@ -97,7 +106,8 @@ static void test_mistakes(void **state)
         struct cg_kernel *kernel;
         enum stax_status status = open_request(row->text, row->arg, row->dim, arena, &kernel);
         if (status != STAX_USAGE || !strstr(status_message(), row->message)) {
-            fail_msg("status %s for %s\n%s\nnot: %s", status_name(status), row->text, status_message(), row->message);
+            fail_msg("status %s for %s\n%s\nnot: %s", status_name(status), row->text,
+                     status_message(), row->message);
         }
         arena_destroy(arena);
     }
@@ -140,8 +150,10 @@ static const struct meaning meanings[] = {
     {"kernel k(a: bf16[m=3, k=4], b: bf16[k]) { return a + b }", 0, "k=7", "bf16 [3, 7]"},
     {"kernel k(a: bf16[m=3, k=4], b: bf16[k]) { return a + b }", "a=f32[5,6]", 0, "f32 [5, 6]"},
     {"kernel k(a: f32[n=3, 2*n]) { return a }", 0, "n=5", "f32 [5, 10]"},
-    {"kernel k(x: f32[n in 2..4096 = 64, 128]) { return (if n > 32 then x else x * 2) / n }", 0, 0, "f32 [64, 128]"},
-    {"# a comment\nkernel k(x,\n  y: f32[2]) { # more\n let t = x * y; return t, x }", 0, 0, "f32 [2]"},
+    {"kernel k(x: f32[n in 2..4096 = 64, 128]) { return (if n > 32 then x else x * 2) / n }", 0, 0,
+     "f32 [64, 128]"},
+    {"# a comment\nkernel k(x,\n  y: f32[2]) { # more\n let t = x * y; return t, x }", 0, 0,
+     "f32 [2]"},
     {"sum(x * x, axis=-1)", "x=f64[3,4]", 0, "f64 [3]"},
 };
 
@@ -152,13 +164,18 @@ static void test_meanings(void **state)
         struct arena *arena = arena_create();
         struct graph graph;
         const char *note;
-        struct parse_request request = {.what = "text", .text = row->text, .arg = &row->arg, .dim = &row->dim,
-                                        .args = row->arg != NULL, .dims = row->dim != NULL};
+        struct parse_request request = {.what = "text",
+                                        .text = row->text,
+                                        .arg = &row->arg,
+                                        .dim = &row->dim,
+                                        .args = row->arg != NULL,
+                                        .dims = row->dim != NULL};
         if (parse_kernel(&request, arena, &graph, &note) != STAX_OK) {
             fail_msg("%s", status_message());
         }
-        const char *got = arena_printf(arena, "%s %s", dtype_table[graph.output[0].dtype].name,
-                                       graph_shape_text(graph.node[graph.output[0].node].shape, arena));
+        const char *got = arena_printf(
+            arena, "%s %s", dtype_table[graph.output[0].dtype].name,
+            graph_shape_text(graph.node[graph.output[0].node].shape, arena));
         if (strcmp(got, row->output) != 0) {
             fail_msg("%s\ngives %s, not %s", row->text, got, row->output);
         }
@@ -171,7 +188,8 @@ static void test_ranged_dims_are_noted(void **state)
     struct arena *arena = arena_create();
     struct graph graph;
     const char *note;
-    struct parse_request request = {.what = "text", .text = "kernel k(x: f32[n in 2..8 = 4]) { return x }"};
+    struct parse_request request = {.what = "text",
+                                    .text = "kernel k(x: f32[n in 2..8 = 4]) { return x }"};
     assert_int_equal(parse_kernel(&request, arena, &graph, &note), STAX_OK);
     assert_string_equal(note, "n is specialised at 4");
     arena_destroy(arena);
@@ -192,7 +210,8 @@ static void test_strides(void **state)
 
 static void test_catalogue(void **state)
 {
-    static const char *const book[] = {"per_fused", "poi_fused", "gelu_backward", "red_fused", "softmax"};
+    static const char *const book[] = {"per_fused", "poi_fused", "gelu_backward", "red_fused",
+                                       "softmax"};
     const struct cg_entry *entry;
     int count = cg_catalogue(&entry);
     assert_true(count >= 7);
@@ -242,8 +261,12 @@ static void test_missing_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mistakes),  cmocka_unit_test(test_meanings),  cmocka_unit_test(test_ranged_dims_are_noted),
-        cmocka_unit_test(test_strides),   cmocka_unit_test(test_catalogue), cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_meanings),
+        cmocka_unit_test(test_ranged_dims_are_noted),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_costs),
         cmocka_unit_test(test_missing_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,19 +40,25 @@ static int64_t parts_of(const char *text, int processors)
 /* Numbers worked out by hand from the rule; the first is listing 9.4. */
 static void test_parts_rule(void **state)
 {
-    assert_int_equal(parts_of("kernel k(x: f32[64, 16384]) { return sum(x * x, axis=-1) }", 132), 2);
-    assert_int_equal(parts_of("kernel k(x: f32[1, 67108864]) { return sum(x, axis=-1) }", 132), 512);
-    assert_int_equal(parts_of("kernel k(x: f32[300, 16384]) { return sum(x, axis=-1) }", 132), 1); /* rows enough */
-    assert_int_equal(parts_of("kernel k(x: f32[64, 8192]) { return sum(x, axis=-1) }", 132), 1);   /* short enough */
+    assert_int_equal(parts_of("kernel k(x: f32[64, 16384]) { return sum(x * x, axis=-1) }", 132),
+                     2);
+    assert_int_equal(parts_of("kernel k(x: f32[1, 67108864]) { return sum(x, axis=-1) }", 132),
+                     512);
+    assert_int_equal(parts_of("kernel k(x: f32[300, 16384]) { return sum(x, axis=-1) }", 132),
+                     1); /* rows enough */
+    assert_int_equal(parts_of("kernel k(x: f32[64, 8192]) { return sum(x, axis=-1) }", 132),
+                     1); /* short enough */
     assert_int_equal(parts_of("kernel k(x: f32[1024, 1024]) { return sum(x, axis=0) }", 132), 8);
     assert_int_equal(parts_of("kernel k(x: f32[32, 1024]) { return sum(x, axis=0) }", 132), 1);
-    assert_int_equal(parts_of("kernel k(x: f32[64, 16384]) { return softmax(x, axis=-1) }", 132), 1); /* two levels */
+    assert_int_equal(parts_of("kernel k(x: f32[64, 16384]) { return softmax(x, axis=-1) }", 132),
+                     1); /* two levels */
 }
 
 static void test_listing(void **state)
 {
     struct arena *arena = arena_create();
-    struct ir_program program = open_text("kernel red(x: f32[64, 16384]) { return sum(x * x, axis=-1) }", arena);
+    struct ir_program program = open_text(
+        "kernel red(x: f32[64, 16384]) { return sum(x * x, axis=-1) }", arena);
     struct ir_program before = program;
     assert_int_equal(ir_split(&program, 0, 2, arena), STAX_OK);
     assert_int_equal(before.kernels, 1); /* the program it came from is as it was */
@@ -76,23 +82,28 @@ static void test_listing(void **state)
 static void test_epilogue(void **state)
 {
     struct arena *arena = arena_create();
-    struct ir_program program = open_text("kernel k(x: bf16[8, 100], b: f32[8]) -> bf16 { let s = sum(x, axis=-1); "
-                                          "return sqrt(abs(s)) + b, max(x, axis=-1) }", arena);
+    struct ir_program program = open_text(
+        "kernel k(x: bf16[8, 100], b: f32[8]) -> bf16 { let s = sum(x, axis=-1); "
+        "return sqrt(abs(s)) + b, max(x, axis=-1) }",
+        arena);
     assert_int_equal(program.kernels, 1);
     assert_int_equal(ir_split(&program, 0, 7, arena), STAX_OK); /* 7 parts of 15 overhang 100 */
     assert_int_equal(count(&program.kernel[0], IR_REDUCE), 2);
     assert_int_equal(count(&program.kernel[0], IR_STORE), 2);
-    assert_int_equal(count(&program.kernel[0], IR_WHERE), 2); /* overhang is masked to each identity */
+    assert_int_equal(count(&program.kernel[0], IR_WHERE),
+                     2); /* overhang is masked to each identity */
     assert_int_equal(count(&program.kernel[1], IR_SQRT), 1);
     assert_int_equal(count(&program.kernel[1], IR_STORE), 2);
-    assert_int_equal(program.buffer[program.buffers - 1].dtype, DTYPE_F32); /* partials keep the compute type */
+    assert_int_equal(program.buffer[program.buffers - 1].dtype,
+                     DTYPE_F32); /* partials keep the compute type */
     arena_destroy(arena);
 }
 
 static void test_refused(void **state)
 {
     struct arena *arena = arena_create();
-    struct ir_program program = open_text("kernel k(x: f32[4, 64]) { return softmax(x, axis=-1) }", arena);
+    struct ir_program program = open_text("kernel k(x: f32[4, 64]) { return softmax(x, axis=-1) }",
+                                          arena);
     assert_int_equal(ir_split(&program, 0, 2, arena), STAX_UNSUPPORTED);
     program = open_text("kernel k(x: f32[4, 64]) { return x * 2 }", arena);
     assert_int_equal(ir_split(&program, 0, 2, arena), STAX_UNSUPPORTED);
@@ -109,7 +120,8 @@ static void test_persistent_rule(void **state)
     static const struct {
         const char *text;
         bool persistent;
-    } rows[] = { /* book 9.4 (1) */
+    } rows[] = {
+        /* book 9.4 (1) */
         {"kernel k(x: f32[4, 1024]) { return sum(x, axis=-1) }", true},
         {"kernel k(x: f32[4, 1025]) { return sum(x, axis=-1) }", false},
         {"kernel k(x: f32[64, 40]) { return sum(x, axis=0) }", true},
@@ -125,8 +137,9 @@ static void test_persistent_rule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts_rule), cmocka_unit_test(test_listing),         cmocka_unit_test(test_epilogue),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_persistent_rule),
+        cmocka_unit_test(test_parts_rule),      cmocka_unit_test(test_listing),
+        cmocka_unit_test(test_epilogue),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_persistent_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
