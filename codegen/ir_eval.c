@@ -177,10 +177,6 @@ static void fold_end(const struct run *run, int i, int64_t count)
     double error = fold->error;
     if (node->reduction == IR_RED_SUM) {
         error = sd_sum_error((double)count, error, fold->scale, limits[node->dtype].u);
-        if (limits[node->dtype].max > 0 && fold->scale > limits[node->dtype].max) {
-            error = SD_INF; /* some order of adding overflows on the way; an exact infinity still
-                               settles to 0 */
-        }
     }
     run->at[i] = settled(fold->value, error, node->dtype);
 }

@@ -33,9 +33,11 @@ SD_FN double sd_sum_factor(double n)
     return ceil(n / 64.0) + 24.0;
 }
 
-/* Bound of a sum: `errors` the sum of the terms' bounds, `scale` the sum of |term|. */
+/* Bound of a sum: `errors` the sum of the terms' bounds, `scale` the sum of |term|. None where some
+ * order of adding overflows f32 on the way; an exact infinity still settles to 0. */
 SD_FN double sd_sum_error(double n, double errors, double scale, double u)
 {
+    if (u > 0x1p-40 && scale > 0x1.fffffep127) return SD_INF;
     return errors + sd_sum_factor(n) * u * (scale + errors);
 }
 
