@@ -1,8 +1,8 @@
 /* Text files built into the library: kernel sources, templates, catalogue entries.
  *
- * The build turns the files of a folder into one table (scripts/cmake/EmbedText.cmake), sorted by name. A name
- * is the path inside the folder, "kernels/red_fused.stax". Tables end with a row whose name is NULL, which
- * the count leaves out.
+ * The build turns the files of a folder into one table (scripts/cmake/EmbedText.cmake), sorted by
+ * name. A name is the path inside the folder, "kernels/red_fused.stax". Tables end with a row whose
+ * name is NULL, which the count leaves out.
  */
 #ifndef STAX_BASE_EMBED_H
 #define STAX_BASE_EMBED_H

@@ -1,6 +1,7 @@
-/* The distribution's static archives are built for programs, not for shared libraries: they reach stdin, stdout
- * and stderr by PC-relative addresses, which a linker refuses across a library's border. The build renames
- * those three in its copy of each archive (StaxDependencies.cmake), and here they are, set at load.
+/* The distribution's static archives are built for programs, not for shared libraries: they reach
+ * stdin, stdout and stderr by PC-relative addresses, which a linker refuses across a library's
+ * border. The build renames those three in its copy of each archive (StaxDependencies.cmake), and
+ * here they are, set at load.
  */
 #include <stdio.h>
 

@@ -13,10 +13,8 @@ mapfile -t files < <(find base codegen search measure results tuner tests script
     -not -path '*/kernels/*' -not -path '*/templates/*' -not -path 'tests/golden/*.c' \
     -not -path 'tests/data/*' 2>/dev/null | sort)
 [ ${#files[@]} -gt 0 ] || { printf 'no source files in %s\n' "$root"; exit 1; }
-bad=()
-for file in "${files[@]}"; do
-    "$tool" --dry-run -Werror --style=file "$file" >/dev/null 2>&1 || bad+=("$file")
-done
+mapfile -t bad < <("$tool" --dry-run -Werror --style=file "${files[@]}" 2>&1 |
+    sed -nE 's/^([^:]+):[0-9]+:[0-9]+: error: .*/\1/p' | sort -u)
 printf '%d files\n' "${#files[@]}"
 if [ ${#bad[@]} -gt 0 ]; then
     printf 'run: clang-format -i'
