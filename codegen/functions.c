@@ -87,10 +87,13 @@ static enum stax_status reduce(struct parse *parse, struct call *call, enum ir_r
         }
     }
     int node = call->value[0].node;
-    if (graph->node[node].dtype == DTYPE_BOOL) {
-        node = graph_cast(graph, DTYPE_I64, node); /* counts, as NumPy does */
+    enum dtype dtype = graph->node[node].dtype;
+    bool adds = reduction == IR_RED_SUM || reduction == IR_RED_PROD;
+    if (dtype == DTYPE_BOOL || (adds && !dtype_is_float(dtype))) {
+        node = graph_cast(graph, DTYPE_I64, node); /* whole numbers add up in i64, as in NumPy */
     }
     node = graph_reduce(graph, reduction, node, axes);
+    node = adds ? node : graph_cast(graph, dtype, node);
     *out = operand_tensor(keep ? graph_unsqueeze(graph, node, axes) : node);
     return STAX_OK;
 }

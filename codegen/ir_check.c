@@ -95,10 +95,11 @@ static enum stax_status check_node(const struct ir_program *program, const struc
     case IR_CAST: return STAX_OK;
     case IR_INDEX: return check_address(program, kernel, i, size);
     case IR_LOAD:
+        STAX_TRY(check_address(program, kernel, i, size));
         if (node->dtype != dtype_compute(program->buffer[node->buffer].dtype)) {
             return broken(kernel, i, "load is not in the compute dtype of its buffer");
         }
-        return check_address(program, kernel, i, size);
+        return STAX_OK;
     case IR_REDUCE:
         if (!ir_axis_present(kernel, IR_AXIS_R)) {
             return broken(kernel, i, "reduces in a kernel without reduction dims");
