@@ -2,13 +2,17 @@
  * call.
  *
  * One text, three readers: ir_eval.c compiles it as C, and the reference of each emitter carries a
- * copy of it as C11 or CUDA C with its own SD_FN. So it includes nothing and uses only functions
- * that both offer.
+ * copy of it as C11 or CUDA C with its own SD_FN. So it uses only functions that both offer, and
+ * includes nothing where SD_FN is set.
  *
  * Error bounds are running bounds (Higham, Accuracy and Stability, 2nd ed., 3.3): `e` bounds
  * |computed - v| where v is the value in double. Every op's bound goes through sd_settle, which
  * adds what underflow can lose and knows overflow. */
+#ifndef STAX_CODEGEN_REFERENCE_MATH_H
+#define STAX_CODEGEN_REFERENCE_MATH_H
+
 #ifndef SD_FN
+#include <math.h>
 #define SD_FN static inline
 #endif
 
@@ -155,3 +159,5 @@ SD_FN void sd_settle(double *v, double *e, double tiny, double max)
         *e += tiny;
     }
 }
+
+#endif
