@@ -67,9 +67,9 @@ static enum stax_status reduce(struct parse *parse, struct call *call, enum ir_r
                                struct operand *out)
 {
     struct graph *graph = parse->graph;
-    struct graph_shape shape;
-    unsigned axes;
-    bool keep;
+    struct graph_shape shape = {0};
+    unsigned axes = 0;
+    bool keep = false;
     if (call->value[1].kind == OPERAND_TENSOR) {
         bool pair = reduction == IR_RED_MAX || reduction == IR_RED_MIN;
         return parse_fail(parse, call->at[1], "%s takes one tensor and an axis%s%s%s",
@@ -122,8 +122,8 @@ static enum stax_status run_min(struct parse *parse, struct call *call, struct o
 
 static enum stax_status run_count(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
-    unsigned axes;
+    struct graph_shape shape = {0};
+    unsigned axes = 0;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
     int64_t count = 1;
@@ -159,8 +159,8 @@ static enum stax_status run_ratio(struct parse *parse, struct call *call, struct
 
 static enum stax_status run_first(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
-    unsigned axes;
+    struct graph_shape shape = {0};
+    unsigned axes = 0;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
     struct graph_part part[IR_MAX_RANK];
@@ -176,8 +176,8 @@ static enum stax_status run_first(struct parse *parse, struct call *call, struct
 static enum stax_status run_peak(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph *graph = parse->graph;
-    struct graph_shape shape;
-    unsigned axes;
+    struct graph_shape shape = {0};
+    unsigned axes = 0;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
     struct operand size;
@@ -191,9 +191,9 @@ static enum stax_status run_peak(struct parse *parse, struct call *call, struct 
 
 static enum stax_status run_drop(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
-    unsigned axes;
-    bool keep;
+    struct graph_shape shape = {0};
+    unsigned axes = 0;
+    bool keep = false;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
     STAX_TRY(want_bool(parse, call, 2, &keep));
@@ -204,7 +204,7 @@ static enum stax_status run_drop(struct parse *parse, struct call *call, struct 
 
 static enum stax_status run_like(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
+    struct graph_shape shape = {0};
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     *out = operand_tensor(
         graph_const(parse->graph, parse->graph->node[call->value[0].node].dtype, call->value[1].f));

@@ -26,7 +26,7 @@ static enum stax_status want_whole_list(struct parse *parse, struct call *call, 
 
 enum stax_status run_reshape(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape from, shape;
+    struct graph_shape from = {0}, shape = {0};
     STAX_TRY(want_tensor(parse, call, 0, &from));
     STAX_TRY(want_whole_list(parse, call, 1, shape.size, &shape.rank));
     int64_t have = graph_elements(from);
@@ -58,7 +58,7 @@ enum stax_status run_reshape(struct parse *parse, struct call *call, struct oper
 /* A list of axes permutes (NumPy), two plain axes of a tensor swap (PyTorch), no axes reverse. */
 enum stax_status run_transpose(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
+    struct graph_shape shape = {0};
     int64_t given[IR_MAX_RANK];
     int count, axes[IR_MAX_RANK];
     STAX_TRY(want_tensor(parse, call, 0, &shape));
@@ -90,7 +90,7 @@ enum stax_status run_transpose(struct parse *parse, struct call *call, struct op
 
 enum stax_status run_t(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
+    struct graph_shape shape = {0};
     static const int swap[2] = {1, 0};
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     if (shape.rank > 2) {
@@ -104,7 +104,7 @@ enum stax_status run_t(struct parse *parse, struct call *call, struct operand *o
 
 enum stax_status run_expand(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape from, shape, both;
+    struct graph_shape from = {0}, shape = {0}, both;
     STAX_TRY(want_tensor(parse, call, 0, &from));
     STAX_TRY(want_whole_list(parse, call, 1, shape.size, &shape.rank));
     for (int i = 0; i < shape.rank; i++) {
@@ -128,8 +128,8 @@ enum stax_status run_expand(struct parse *parse, struct call *call, struct opera
 
 enum stax_status run_squeeze(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
-    unsigned axes, ones = 0;
+    struct graph_shape shape = {0};
+    unsigned axes = 0, ones = 0;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
     for (int i = 0; i < shape.rank; i++) {
@@ -141,8 +141,8 @@ enum stax_status run_squeeze(struct parse *parse, struct call *call, struct oper
 
 enum stax_status run_unsqueeze(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
-    unsigned axes;
+    struct graph_shape shape = {0};
+    unsigned axes = 0;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     int added = call->value[1].kind == OPERAND_LIST ? call->value[1].count : 1;
     if (shape.rank + added > IR_MAX_RANK) {
@@ -155,7 +155,7 @@ enum stax_status run_unsqueeze(struct parse *parse, struct call *call, struct op
 
 enum stax_status run_flatten(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
+    struct graph_shape shape = {0};
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     struct graph_shape flat = {.rank = 1, .size = {graph_elements(shape)}};
     *out = operand_tensor(graph_reshape(parse->graph, call->value[0].node, flat));
@@ -166,7 +166,7 @@ enum stax_status run_flatten(struct parse *parse, struct call *call, struct oper
  * given. */
 enum stax_status run_pad(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape, padded;
+    struct graph_shape shape = {0}, padded;
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     const struct operand *list = &call->value[1];
     if (list->kind != OPERAND_LIST || list->count > shape.rank) {
@@ -195,7 +195,7 @@ enum stax_status run_pad(struct parse *parse, struct call *call, struct operand 
 
 enum stax_status run_astype(struct parse *parse, struct call *call, struct operand *out)
 {
-    struct graph_shape shape;
+    struct graph_shape shape = {0};
     STAX_TRY(want_tensor(parse, call, 0, &shape));
     if (call->value[1].kind != OPERAND_DTYPE) {
         return parse_fail(parse, call->at[1], "%s takes a type such as f32 or bf16, not %s",
