@@ -27,7 +27,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 static enum stax_status slice(struct parse *parse, const struct expr *expr, int64_t size,
                               struct graph_part *part)
 {
-    int64_t step, start, stop;
+    int64_t step = 1, start = 0, stop = 0;
     STAX_TRY(whole_or(parse, expr->kids[2], 1, &step));
     if (step == 0) {
         return parse_fail(parse, expr->span, "a slice needs a step that is not 0");
@@ -73,7 +73,7 @@ static enum stax_status index_list(struct parse *parse, const struct expr *expr,
         return parse_fail(parse, expr->span, "a list takes one index");
     }
     STAX_TRY(parse_value(parse, expr->kids[1], &which));
-    struct graph_part part;
+    struct graph_part part = {0};
     STAX_TRY(at(parse, expr->kids[1], &which, list->count, &part));
     *out = list->items[part.start];
     return STAX_OK;

@@ -55,7 +55,7 @@ static enum stax_status set_default(struct header *header, struct dim_name *name
 static enum stax_status named_dim(struct header *header, struct lexer *lexer, struct type_dim *dim)
 {
     struct dim_name *name = add_name(header, lexer->token.text, lexer->token.span);
-    int64_t value;
+    int64_t value = 0;
     dim->name = name->name;
     dim->span = lexer->token.span;
     lexer_next(lexer);
@@ -222,7 +222,7 @@ static enum stax_status read_strides(struct lexer *lexer, struct type *type)
 {
     int count = 0;
     do {
-        int64_t stride;
+        int64_t stride = 0;
         struct span span = lexer->token.span;
         STAX_TRY(whole_number(lexer, &stride));
         if (stride < 0) {
@@ -298,7 +298,7 @@ enum stax_status header_dim(struct header *header, const char *dim)
 {
     const char *option = arena_printf(header->arena, "--dim %s", dim);
     struct lexer lexer = lexer_open("--dim", dim, header->arena);
-    int64_t value;
+    int64_t value = 0;
     if (lexer.token.kind != TOKEN_NAME) {
         return lexer_error(&lexer, "expected NAME=VALUE but found %s", lexer_found(&lexer));
     }
