@@ -47,11 +47,17 @@ static int64_t buffer_bytes(const struct plan_kernel *k)
     return (most * reduction_bytes(k) + 15) / 16 * 16;
 }
 
+/* The last block's ticket goes to every warp that folds; one warp alone shuffles it. */
+static bool ticket_in_shared(const struct plan_kernel *k)
+{
+    return k->fold != NULL && k->fold->threads > 32;
+}
+
 int64_t cuda_shared_bytes(const struct plan_kernel *k)
 {
     int64_t bytes = buffer_bytes(k) * (k->ir->levels > 1 ? 2 : 1);
     if (k->fold != NULL && cuda_shared_bytes(k->fold) > bytes) bytes = cuda_shared_bytes(k->fold);
-    return bytes;
+    return bytes + (ticket_in_shared(k) ? 16 : 0);
 }
 
 /* v = combine(v, shuffled v) over lane distances [from, to). */
@@ -156,7 +162,7 @@ void cuda_last_block(struct emit *e)
     const char *type = emit_size_type(e);
     int64_t parts = fold->bnumel;
     int64_t blocks = k->vec_x ? parts : parts / k->xblock;
-    bool one_warp = fold->threads == 32;
+    bool one_warp = !ticket_in_shared(k);
     const char *group = arena_printf(e->arena, "xoffset / %lld", (long long)(k->vec_x ? k->xblock : parts));
     emit_open(e, "{");
     emit_line(e, "const %s group = %s;", type, group);
@@ -167,9 +173,11 @@ void cuda_last_block(struct emit *e)
         emit_line(e, "if (threadIdx.x == 0) ticket = st_ticket(counter + group);");
         emit_line(e, "ticket = __shfl_sync(0xffffffffu, ticket, 0);");
     } else {
-        emit_line(e, "__shared__ unsigned ticket;");
-        emit_line(e, "if (threadIdx.x == 0) ticket = st_ticket(counter + group);");
+        const char *place = arena_printf(e->arena, "*(unsigned *)(st_shared + %lld)",
+                                         (long long)cuda_shared_bytes(k) - 16);
+        emit_line(e, "if (threadIdx.x == 0) %s = st_ticket(counter + group);", place);
         emit_line(e, "__syncthreads();");
+        emit_line(e, "const unsigned ticket = %s;", place);
     }
     emit_line(e, "if (ticket != %lld) return;", (long long)(blocks - 1));
     emit_line(e, "if (threadIdx.x == 0) counter[group] = 0;");

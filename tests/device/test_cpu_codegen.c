@@ -25,27 +25,6 @@ struct entry {
     int part, reference_part;
 };
 
-/* Configurations of `space` that show values not shown yet, then random ones. Returns how many. */
-static int choose(const struct space *space, const struct cg_candidates *candidates, uint64_t *out, int most)
-{
-    int count = 0;
-    bool shown[32][32] = {{false}};
-    int values[32];
-    struct rng rng = rng_make(7, 0);
-    STAX_CHECK(space_params(space) <= 32);
-    for (int tries = 0; tries < 4000 && count < most; tries++) {
-        uint64_t config = tries < candidates->count ? candidates->config[tries]
-                          : tries == candidates->count ? candidates->safe : space_sample(space, &rng);
-        bool fresh = tries == 0;
-        space_unrank(space, config, values);
-        for (int p = 0; p < space_params(space); p++) fresh |= !shown[p][values[p]];
-        if (!fresh) continue;
-        for (int p = 0; p < space_params(space); p++) shown[p][values[p]] = true;
-        out[count++] = config;
-    }
-    return count;
-}
-
 static const char *after_prelude(const char *source)
 {
     size_t length = strlen(emit_embedded("templates/prelude_c.h"));
@@ -102,7 +81,7 @@ static void every_case_equals_the_interpreter(void **state)
         uint64_t configs[CONFIGS_A_CASE];
         assert_int_equal(cg_space(truth.cg, &device, arena, &space), STAX_OK);
         assert_int_equal(cg_candidates(truth.cg, &device, space, &candidates), STAX_OK);
-        int chosen = choose(space, &candidates, configs, CONFIGS_A_CASE);
+        int chosen = run_choose(space, &candidates, configs, CONFIGS_A_CASE);
         for (int i = 0; i < chosen; i++) {
             struct entry *entry = &entries[count++];
             *entry = (struct entry){.c = c, .truth = truth, .config = space_config_text(space, configs[i], arena),

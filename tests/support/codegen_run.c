@@ -205,6 +205,38 @@ void *run_library_entry(const struct run_library *library, int part, const char 
     return symbol;
 }
 
+void *run_library_symbol(const struct run_library *library, const char *name)
+{
+    void *symbol = dlsym(library->handle, name);
+    if (symbol == NULL) {
+        fprintf(stderr, "no symbol %s\n", name);
+        abort();
+    }
+    return symbol;
+}
+
+/* ---- configurations ---- */
+
+int run_choose(const struct space *space, const struct cg_candidates *candidates, uint64_t *out, int most)
+{
+    int count = 0;
+    bool shown[32][32] = {{false}};
+    int values[32];
+    struct rng rng = rng_make(7, 0);
+    STAX_CHECK(space_params(space) <= 32);
+    for (int tries = 0; tries < 4000 && count < most; tries++) {
+        uint64_t config = tries < candidates->count ? candidates->config[tries]
+                          : tries == candidates->count ? candidates->safe : space_sample(space, &rng);
+        bool fresh = tries == 0;
+        space_unrank(space, config, values);
+        for (int p = 0; p < space_params(space); p++) fresh |= !shown[p][values[p]];
+        if (!fresh) continue;
+        for (int p = 0; p < space_params(space); p++) shown[p][values[p]] = true;
+        out[count++] = config;
+    }
+    return count;
+}
+
 /* ---- buffers and comparison ---- */
 
 void **run_buffers(const struct job *job, const struct run_truth *truth, unsigned char poison, struct arena *arena)

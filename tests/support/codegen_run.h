@@ -43,6 +43,11 @@ int run_library_add(struct run_library *library, const char *source, const struc
 void run_library_load(struct run_library *library, const char *suffix, const char *command);
 void *run_library_entry(const struct run_library *library, int part, const char *entry);
 
+void *run_library_symbol(const struct run_library *library, const char *name);
+
+/* Candidates and configurations that show values not shown yet, at most `most`. Returns how many. */
+int run_choose(const struct space *space, const struct cg_candidates *candidates, uint64_t *out, int most);
+
 /* Memory of every buffer of a job: inputs from `truth`, outputs and scratch poisoned by `poison`, counters zero. */
 void **run_buffers(const struct job *job, const struct run_truth *truth, unsigned char poison, struct arena *arena);
 /* Compares the tuned outputs with the interpreter: |out - value| <= safety * bound. Returns a text that says where not, or NULL. */
