@@ -187,6 +187,14 @@ static enum stax_status land(struct session *session, struct entry *entry, const
     return STAX_OK;
 }
 
+/* A cancelled flight leaves the entry as it was before. */
+static void drop(struct session *session, struct entry *entry)
+{
+    entry->in_flight = false;
+    entry->waiters = NULL;
+    session->outstanding--;
+}
+
 static enum stax_status collect(struct session *session, double wait_s)
 {
     struct arena *scratch = arena_create();
@@ -195,7 +203,8 @@ static enum stax_status collect(struct session *session, double wait_s)
     enum stax_status status = measure_next(session->setup.measure, wait_s, scratch, &ticket, &trial);
     if (status == STAX_OK && ticket < session->tickets) {
         struct entry *entry = session->ticket[ticket];
-        status = land(session, entry, &trial, entry->waiters ? entry->waiters->ask.fidelity : FIDELITY_AUTO);
+        if (trial.outcome == OUTCOME_SKIPPED) drop(session, entry);
+        else status = land(session, entry, &trial, entry->waiters ? entry->waiters->ask.fidelity : FIDELITY_AUTO);
     }
     arena_destroy(scratch);
     return status;
@@ -248,6 +257,11 @@ enum stax_status session_search(struct session *session)
         STAX_TRY(collect(session, 0.05));
         session_progress(session, "search", false);
         if (over(session)) break;
+    }
+    measure_cancel(session->setup.measure); /* what is being measured ends; what only waits is dropped */
+    while (session->outstanding) {
+        STAX_TRY(collect(session, 0.05));
+        session_progress(session, "search", false);
     }
     session->claim = search_claim(session->search, session->arena);
     return STAX_OK;
