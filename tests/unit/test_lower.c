@@ -97,6 +97,7 @@ static void test_what_fuses(void **state)
          "}"},
         /* a long lone row: apart, so that each kernel can be split */
         {3, 2, 1, "kernel k(x: f32[1, 1048576]) { return softmax(x, axis=-1) }"},
+        {3, 2, 1, "kernel k(x: f32[16, 131072]) { return softmax(x, axis=-1) }"},
         {1, 0, 2, "kernel k(x: f32[64, 16384]) { return softmax(x, axis=-1) }"},
         /* pointwise outputs that read the same, and an output beside a reduction where rows are
            many */

@@ -215,6 +215,23 @@ static void test_pad_after_sum(void **state)
     assert_true(data[out][0] == 0 && data[out][1] == 16384);
 }
 
+static double row_mod_4(int64_t i)
+{
+    return (double)(i / 8 % 4);
+}
+
+/* pytorch#195845: a row maximum and a column sum of the same values, rows no block divides. */
+static void test_row_max_and_column_sum(void **state)
+{
+    open_text("kernel k(x: f32[1025, 8]) { let y = 2 * x + 0.25; return sum(y, axis=0), max(y, "
+              "axis=1) }");
+    fill(0, row_mod_4);
+    expect_all(0, 3328.25, 0.0);
+    for (int64_t i = 0; i < 1025; i++) {
+        assert_true(data[kernel->inputs + 1][i] == 2 * (double)(i % 4) + 0.25);
+    }
+}
+
 static void test_any_all(void **state)
 {
     open_text(
@@ -233,9 +250,15 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_layer_norm_range), CASE(test_std_range),         CASE(test_large_mean),
-        CASE(test_softmax_rows),     CASE(test_extremes_keep_nan), CASE(test_empty_ranges),
-        CASE(test_pad_after_sum),    CASE(test_any_all),
+        CASE(test_layer_norm_range),
+        CASE(test_std_range),
+        CASE(test_large_mean),
+        CASE(test_softmax_rows),
+        CASE(test_extremes_keep_nan),
+        CASE(test_empty_ranges),
+        CASE(test_pad_after_sum),
+        CASE(test_any_all),
+        CASE(test_row_max_and_column_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
