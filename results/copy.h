@@ -1,4 +1,4 @@
-/* Copies of a database run by run: compacting, renewing, merging, saving what a damaged file still holds. */
+/* Copies of a database run by run: renewing in place; merging, compacting and repairing are in results.h. */
 #ifndef STAX_RESULTS_COPY_H
 #define STAX_RESULTS_COPY_H
 
@@ -7,12 +7,10 @@
 
 #include "base/status.h"
 
-struct copy_report {
-    uint64_t copied, present, damaged; /* runs; `present` were in the target before */
-};
+/* Makes `to`, which must not exist, in the live layout from all committed runs of `from`. */
+enum stax_status copy_file(const char *from, const char *to);
 
-/* Makes `to`, which must not exist, from the runs of `from`. `finalised`: compressed, for keeping. With a report, runs that cannot be
- * read are left out and counted; without one they are an error. */
-enum stax_status copy_file(const char *from, const char *to, bool finalised, struct copy_report *report);
+/* Makes sure that `bytes` more fit into the file, before HDF5 finds out in the middle of a flush. STAX_IO. */
+enum stax_status copy_ask_space(const char *path, uint64_t bytes);
 
 #endif

@@ -98,7 +98,7 @@ enum stax_status db_renew(struct db *db)
     const char *fresh = arena_printf(scratch, "%s.new", db->path);
     unlink(fresh);
     log_write(LOG_INFO, "%s is rewritten with the columns of this version", db->path);
-    enum stax_status status = copy_file(db->path, fresh, false, NULL);
+    enum stax_status status = copy_file(db->path, fresh);
     if (status == STAX_OK && rename(fresh, db->path) != 0) {
         status = status_set(STAX_IO, "cannot replace %s: %s", db->path, strerror(errno));
     }

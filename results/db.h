@@ -34,6 +34,8 @@ char *db_journal_path(const struct db *db, struct hash128 uuid, struct arena *ar
 /* Moves the journals of dead runs into the file, verifies and deletes them. A lock that others hold is no error: the journals
  * stay for the next time. Errors: STAX_IO for a full disk and the like; the journals stay. */
 enum stax_status db_fold(struct db *db);
+/* Makes sure that the file can be appended to: a compressed or older one is rewritten. Needs the lock. */
+enum stax_status db_writable(struct db *db);
 /* Replaces the file by a copy with the live layout and all columns of this version; needs the lock. */
 enum stax_status db_renew(struct db *db);
 

@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "results/copy.h"
 #include "results/db.h"
 
 struct folding {
@@ -48,44 +47,21 @@ static enum stax_status find_run(struct h5file *file, struct hash128 uuid, struc
     return STAX_OK;
 }
 
-/* Asks the disk before HDF5 does: a file that ran out of space in the middle of a flush is hard to close. */
-static enum stax_status ask_space(const char *path, uint64_t bytes)
+enum stax_status db_writable(struct db *db)
 {
-    struct stat info;
-    struct rlimit limit;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) STAX_RETURN(STAX_IO, "cannot write %s: %s", path, strerror(errno));
-    bool fits = fstat(fd, &info) == 0;
-    int error = fits ? 0 : errno;
-    if (fits && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        (uint64_t)info.st_size + bytes > limit.rlim_cur) {
-        fits = false;
-        error = EFBIG;
-    }
-    if (fits && fallocate(fd, FALLOC_FL_KEEP_SIZE, info.st_size, (off_t)bytes) != 0 && errno != EOPNOTSUPP &&
-        errno != ENOSYS) {
-        fits = false;
-        error = errno;
-    }
-    if (fits && ftruncate(fd, info.st_size) != 0) { /* hands the reserve back */
-        fits = false;
-        error = errno;
-    }
-    close(fd);
-    if (fits) return STAX_OK;
-    STAX_RETURN(STAX_IO, "cannot write %s: %s; free space: the journals stay and are added at the next start", path,
-                strerror(error));
+    struct h5file *file;
+    STAX_TRY(h5_open(db->path, true, db->wait_ms, &file));
+    bool good = !file->finalised && file->minor == RECORD_SCHEMA_MINOR, newer = file->minor > RECORD_SCHEMA_MINOR;
+    STAX_TRY(h5_close(file));
+    if (newer) STAX_RETURN(STAX_UNSUPPORTED, "%s is of a newer version: update stax-tune to add to it", db->path);
+    return good ? STAX_OK : db_renew(db);
 }
 
 static enum stax_status open_file(struct folding *folding)
 {
     struct db *db = folding->db;
     if (folding->file) return STAX_OK;
-    STAX_TRY(h5_open(db->path, true, db->wait_ms, &folding->file));
-    if (!folding->file->finalised && folding->file->minor >= RECORD_SCHEMA_MINOR) return STAX_OK;
-    h5_close(folding->file);
-    folding->file = NULL;
-    STAX_TRY(db_renew(db));
+    STAX_TRY(db_writable(db));
     return h5_open(db->path, true, db->wait_ms, &folding->file);
 }
 
@@ -120,7 +96,7 @@ static enum stax_status append_journal(struct folding *folding, const char *path
     int64_t present;
     STAX_TRY(find_run(folding->file, run->uuid, scratch, &present));
     if (present < 0) {
-        STAX_TRY(ask_space(folding->db->path, h5_append_bytes(&batch)));
+        STAX_TRY(copy_ask_space(folding->db->path, h5_append_bytes(&batch)));
         STAX_TRY(h5_append(folding->file, &batch));
     }
     remember(folding, (struct folded){.path = path, .uuid = run->uuid, .check = run->check, .torn = report.torn != NULL, .fd = fd});
@@ -216,7 +192,7 @@ enum stax_status db_fold(struct db *db)
     if (status == STAX_OK && count) {
         status = db_lock(db, LOCK_EX, &lock);
         if (status == STAX_OK) status = fold_locked(db, arena);
-        else if (status == STAX_LIMIT) {
+        if (status == STAX_LIMIT || status == STAX_UNSUPPORTED) {
             log_write(LOG_WARNING, "%s; the journals stay and are added at the next start", status_message());
             status = STAX_OK;
         }

@@ -94,6 +94,18 @@ enum stax_status db_space(struct db *db, uint64_t run, struct arena *arena, stru
 /* CSV with one column a parameter. */
 enum stax_status db_csv(struct db *db, uint64_t run, struct arena *arena, const char **csv);
 
+/* ---- whole files ---- */
+struct db_copied {
+    uint64_t copied, present, damaged, live; /* runs; only `copied` ones were added */
+};
+/* Adds the runs of the database `from` that `db` lacks, by the identity of the run; live runs are left for later. */
+enum stax_status db_merge(struct db *db, const char *from, struct db_copied *copied);
+/* Writes every run of `from` to the new file `to`, compressed: for keeping and for recorded enumerations in a repository. It
+ * reads like any other; recording into it rewrites it first. STAX_USAGE when `to` exists. */
+enum stax_status db_compact(const char *from, const char *to, struct db_copied *copied);
+/* Writes what can still be read of a damaged database to the new file `to`; runs that fail their check are left out. */
+enum stax_status db_repair(const char *from, const char *to, struct db_copied *copied);
+
 /* ---- replay ---- */
 struct replay;
 /* A recorded enumeration as a device: ours (.h5), a Kernel Tuner cache or T4 (.json, .json.gz). */
