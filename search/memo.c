@@ -49,8 +49,8 @@ void memo_tell(struct memo *memo, const struct ask *ask, const struct trial *tri
     struct record *record = &memo->record[at];
     double before = record->time_ns;
     record->time_ns = trial_time_ns(trial);
-    if (isnan(record->time_ns) || record->time_ns < 0)
-        record->time_ns = INFINITY; /* no clock runs backwards: such a trial must never attract */
+    if (!(record->time_ns > 0))
+        record->time_ns = INFINITY; /* nothing takes no time: such a trial must never attract */
     record->outcome = trial->outcome;
     record->samples = trial->samples;
     memo->told += record->tells == 0;

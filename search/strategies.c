@@ -2,7 +2,9 @@
 #include "search/strategy.h"
 
 static const struct search_ops *const table[] = {
-    &search_heuristic, &search_exhaustive, &search_random, &search_halving, &search_hyperband,
+    &search_auto,      &search_heuristic, &search_exhaustive, &search_coordinate,
+    &search_random,    &search_halving,   &search_hyperband,  &search_local,
+    &search_annealing, &search_genetic,   &search_model,
 };
 
 int search_table(const struct search_ops *const **rows)

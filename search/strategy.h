@@ -117,6 +117,7 @@ void bracket_ask(struct search *search,
 void bracket_cut(struct search *search, struct bracket *bracket, int eta, bool keep_noise);
 
 extern const struct search_ops search_heuristic, search_exhaustive, search_random, search_hyperband,
-    search_halving;
+    search_halving, search_coordinate, search_local, search_annealing, search_genetic, search_model,
+    search_auto;
 
 #endif

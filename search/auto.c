@@ -1,0 +1,177 @@
+/* The default. Candidates and what is known from elsewhere, a few uniform draws, then rounds of
+ * proposals by a model of what was measured; uniform draws go on between them until the guarantee
+ * of proposition 9.3 holds; before a known budget ends the steps of one parameter around the best
+ * are measured, so that the answer is a local optimum as well.
+ *
+ * A round grows with what is known: early on every answer changes what to ask next, later several
+ * can be compiled at once at no loss. Rounds depend on the answers alone, never on the number of
+ * workers. */
+#include <math.h>
+
+#include "search/ranker.h"
+
+static const struct search_option options[] = {
+    {"initial", SEARCH_OPTION_INT, "5", 1, 1e6, NULL, "uniform draws before the model is asked"},
+    {"explore", SEARCH_OPTION_REAL, "0.05", 0, 1, NULL,
+     "share of uniform draws until they carry the guarantee of quantile and confidence"},
+    {"kappa", SEARCH_OPTION_REAL, "0.5", 0, 100, NULL,
+     "how much not knowing attracts: proposals minimise mean - kappa spread of the predicted rank"},
+    {"round", SEARCH_OPTION_REAL, "0.05", 0, 1, NULL,
+     "proposals a round: one, and this share of what was measured"},
+    {"stop_within", SEARCH_OPTION_REAL, "0", 0, 1, NULL,
+     "ends when the best is polished and the last half of the measurements (50 or more) gained "
+     "less than this "
+     "share; 0: goes on to the end of the budget"},
+    {0},
+};
+
+enum { STOP_LEAST = 50 }; /* measurements without a gain before stopping; chosen */
+
+struct automatic {
+    struct shuffle shuffle;
+    struct ranker *ranker;
+    double explore, kappa, round, stop_within;
+    uint64_t draws, drawn,
+        wanted;         /* uniform: told (before this batch), given, enough for the guarantee */
+    double *best_after; /* fastest time after each measurement, for stopping */
+    int history, history_room;
+    bool stopped;
+};
+
+static enum stax_status init(struct search *search)
+{
+    struct automatic *state = ARENA_NEW(search->arena, struct automatic);
+    const struct search_problem *problem = &search->problem;
+    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->ranker = ranker_create(search);
+    state->explore = search_real(search, "explore");
+    state->kappa = search_real(search, "kappa");
+    state->round = search_real(search, "round");
+    state->stop_within = search_real(search, "stop_within");
+    state->wanted = stats_draws_without(search->size, problem->quantile, 1 - problem->confidence);
+    search->state = state;
+    return STAX_OK;
+}
+
+/* One uniform draw without replacement; what was measured already counts as drawn and costs
+ * nothing. */
+static bool draw(struct search *search)
+{
+    struct automatic *state = search->state;
+    for (uint64_t config; shuffle_next(&state->shuffle, &config);) {
+        state->drawn++;
+        if (batch_add_new(search, config)) return true;
+    }
+    return false;
+}
+
+static void draw_some(struct search *search, int64_t count)
+{
+    while (count-- > 0 && draw(search))
+        ;
+}
+
+/* Did the last half of the measurements gain less than the user cares for? */
+static bool settled(struct search *search)
+{
+    struct automatic *state = search->state;
+    int recent = state->history / 2 > STOP_LEAST ? state->history / 2 : STOP_LEAST;
+    if (state->stop_within <= 0 || state->history <= recent) return false;
+    double before = state->best_after[state->history - 1 - recent];
+    double now = state->best_after[state->history - 1];
+    return now >= (1 - state->stop_within) * before && ranker_unpolished(state->ranker) == 0;
+}
+
+/* How many of the next round; before a known budget ends, what is left of it. */
+static int round_size(const struct search *search)
+{
+    const struct automatic *state = search->state;
+    uint64_t left = search->problem.budget_configs - (uint64_t)search->memo.count;
+    double size = 1 + floor(state->round * search->memo.count);
+    return (double)left < size ? (int)left : (int)size;
+}
+
+static void propose(struct search *search)
+{
+    struct automatic *state = search->state;
+    ranker_fit(state->ranker);
+    uint64_t left = search->problem.budget_configs - (uint64_t)search->memo.count;
+    int size = round_size(search), unpolished = ranker_unpolished(state->ranker);
+    if ((uint64_t)unpolished >= left && unpolished > 0) {
+        ranker_polish(state->ranker, size);
+        return;
+    }
+    int asked = 0;
+    for (int i = 0; i < size; i++)
+        if (state->drawn < state->wanted && rng_unit(&search->rng) < state->explore)
+            asked += draw(search);
+    if (asked < size) ranker_propose(state->ranker, size - asked, state->kappa);
+    if (search->batch.count == 0) /* the pool was all known */
+        draw(search);
+}
+
+static void advance(struct search *search)
+{
+    struct automatic *state = search->state;
+    state->draws = state->drawn;
+    if ((uint64_t)search->memo.count >= search->problem.budget_configs) return;
+    int64_t initial = search_int(search, "initial");
+    if (search->memo.count == 0) {
+        batch_add_seeds(search);
+        draw_some(search, initial);
+    } else if (search->memo.best < 0) {
+        draw_some(search, initial); /* nothing ran yet */
+    } else if (settled(search)) {
+        state->stopped = true;
+    } else {
+        propose(search);
+    }
+}
+
+static int ask(struct search *search, struct ask *asks, int n)
+{
+    return batch_ask(search, asks, n, advance);
+}
+
+static void tell(struct search *search, const struct ask *ask, const struct trial *trial)
+{
+    struct automatic *state = search->state;
+    (void)ask, (void)trial; /* the memo has them */
+    if (state->history == state->history_room) {
+        state->history_room = state->history_room ? 2 * state->history_room : 64;
+        state->best_after = arena_grow(search->arena, state->best_after, (size_t)state->history,
+                                       (size_t)state->history_room, sizeof *state->best_after);
+    }
+    const struct memo *memo = &search->memo;
+    state->best_after[state->history++] = memo->best < 0 ? INFINITY
+                                                         : memo->record[memo->best].time_ns;
+}
+
+static const char *claim(struct search *search, struct arena *arena)
+{
+    const struct automatic *state = search->state;
+    if (search->memo.best < 0) return NULL;
+    uint64_t draws = search->batch.told == search->batch.count ? state->drawn : state->draws;
+    const char *local = ranker_unpolished(state->ranker) == 0
+                            ? "; no step of one parameter from it is faster"
+                            : "";
+    return arena_printf(arena,
+                        "best of %d measured, of them %llu uniform draws from %llu: among the "
+                        "fastest %g %% with probability "
+                        ">= %.4f, if times are exact%s%s",
+                        search->memo.told, (unsigned long long)draws,
+                        (unsigned long long)search->size, 100 * search->problem.quantile,
+                        stats_certificate_without(search->size, draws, search->problem.quantile),
+                        local, state->stopped ? "; stopped because little was gained" : "");
+}
+
+const struct search_ops search_auto = {
+    .name = "auto",
+    .summary = "candidates, uniform draws with the guarantee, a learned ranker, and a polished end",
+    .source = "Geurts, Ernst, Wehenkel 2006; book 9.6, propositions 9.2 and 9.3",
+    .options = options,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .claim = claim,
+};

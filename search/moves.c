@@ -1,0 +1,83 @@
+/* Moves between valid configurations. */
+#include "search/moves.h"
+
+#include <math.h>
+
+enum {
+    SHAKE_TRIES = 64
+}; /* chosen: in the sparsest recorded space (1.6 % valid) half of the tries suffice */
+
+struct moves moves_make(const struct space *space, struct arena *arena)
+{
+    int params = space_params(space);
+    return (struct moves){.space = space,
+                          .params = params,
+                          .values = ARENA_ARRAY(arena, int, params),
+                          .other = ARENA_ARRAY(arena, int, params)};
+}
+
+int moves_most(const struct moves *moves)
+{
+    int most = 1;
+    for (int i = 0; i < moves->params; i++)
+        if (space_param(moves->space, i)->count > most) most = space_param(moves->space, i)->count;
+    return most;
+}
+
+/* Where `wanted` is among the values, or the adjacent place in that direction; -1 past the end. */
+static int place_of(const struct param *param, int from, double wanted, int direction)
+{
+    for (int v = 0; v < param->count; v++)
+        if (v != from && value_number(&param->values[v]) == wanted) return v;
+    int adjacent = from + direction;
+    return adjacent >= 0 && adjacent < param->count ? adjacent : -1;
+}
+
+int moves_step(struct moves *moves, uint64_t config, int param, uint64_t *out, int capacity)
+{
+    const struct param *p = space_param(moves->space, param);
+    space_unrank(moves->space, config, moves->values);
+    int from = moves->values[param], count = 0;
+    int down = -1, up = -1;
+    if (p->ordered) {
+        double here = value_number(&p->values[from]);
+        down = place_of(p, from, here / 2, -1);
+        up = place_of(p, from, here * 2, +1);
+    }
+    for (int v = 0; v < p->count; v++) {
+        if (v == from || (p->ordered && v != down && v != up)) continue;
+        moves->values[param] = v;
+        uint64_t rank;
+        if (count < capacity && space_rank(moves->space, moves->values, &rank, NULL))
+            out[count++] = rank;
+    }
+    return count;
+}
+
+int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
+              const uint64_t **out, struct arena *arena)
+{
+    int count = space_neighbours(moves->space, config, kind, moves->near, moves->room);
+    if (count > moves->room) {
+        moves->room = 2 * count;
+        moves->near = ARENA_ARRAY(arena, uint64_t, moves->room);
+        count = space_neighbours(moves->space, config, kind, moves->near, moves->room);
+    }
+    *out = moves->near;
+    return count;
+}
+
+uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng)
+{
+    space_unrank(moves->space, config, moves->values);
+    for (int t = 0; t < SHAKE_TRIES; t++) {
+        for (int i = 0; i < moves->params; i++) moves->other[i] = moves->values[i];
+        for (int k = 0; k < count; k++) {
+            int i = (int)rng_below(rng, (uint64_t)moves->params);
+            moves->other[i] = (int)rng_below(rng, (uint64_t)space_param(moves->space, i)->count);
+        }
+        uint64_t rank;
+        if (space_rank(moves->space, moves->other, &rank, NULL) && rank != config) return rank;
+    }
+    return config;
+}

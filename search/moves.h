@@ -1,0 +1,29 @@
+/* Moves of one parameter, and random moves, inside the valid configurations. Private to search/. */
+#ifndef STAX_SEARCH_MOVES_H
+#define STAX_SEARCH_MOVES_H
+
+#include "search/strategy.h"
+
+struct moves {
+    const struct space *space;
+    int params;
+    int *values, *other; /* scratch: value indices */
+    uint64_t *near;      /* scratch: neighbours */
+    int room;
+};
+
+struct moves moves_make(const struct space *space, struct arena *arena);
+/* Valid neighbours in one parameter (DESIGN: ordered numeric values times and over 2, the adjacent
+ * one where that is absent; every other value of a categorical one), in ascending order of the
+ * value; returns how many. */
+int moves_step(struct moves *moves, uint64_t config, int param, uint64_t *out, int capacity);
+int moves_most(const struct moves
+                   *moves); /* greatest number of values of a parameter: capacity for moves_step */
+/* All neighbours of a kind, in scratch: *out is valid until the next call. */
+int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
+              const uint64_t **out, struct arena *arena);
+/* A valid configuration that differs from `config` in up to `count` random parameters; `config`
+ * itself when none of a few tries is valid. */
+uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng);
+
+#endif

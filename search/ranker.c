@@ -1,0 +1,238 @@
+/* The model's side of searching: targets, the pool, and what to propose. */
+#include "search/ranker.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "search/forest.h"
+#include "search/moves.h"
+
+/* Measured on four recorded spaces and variations of them (search/README.md): scores differ by less
+ * than their noise for 15 to 60 trees, 128 to 256 rows, 5 to 20 elites, 1000 to 2000 random ones;
+ * below that they fall. */
+enum {
+    TREES = 15,
+    ROWS = 128,
+    ELITES = 10,   /* the fastest so far, whose single-parameter neighbours enter the pool */
+    RANDOM = 2000, /* uniformly drawn configurations in the pool */
+    NEAR_MOST =
+        512, /* neighbours of one elite that enter; chosen: more than any catalogue kernel has */
+    JUDGED = 40, /* proposals by which the model is judged; chosen */
+    JUDGED_LEAST = 8,
+};
+
+struct guess {
+    int record; /* place in the memo */
+    float mean;
+};
+
+struct ranker {
+    struct search *search;
+    struct features features;
+    struct forest *forest;
+    struct moves moves;
+    struct arena *scratch; /* for one proposal */
+    float *x, *y;          /* of all records told */
+    int rows, room;
+    int *order;                 /* records by time */
+    int finite;                 /* of them ran */
+    struct guess guess[JUDGED]; /* a ring */
+    int guesses;
+};
+
+struct pool {
+    uint64_t *config;
+    float *mean, *score;
+    int count, room;
+};
+
+static void release(void *data)
+{
+    arena_destroy(data);
+}
+
+struct ranker *ranker_create(struct search *search)
+{
+    struct arena *arena = search->arena;
+    struct ranker *ranker = ARENA_NEW(arena, struct ranker);
+    ranker->search = search;
+    ranker->features = features_make(search->problem.space, arena);
+    struct forest_options options = {TREES, ranker->features.count / 3 + 1, ROWS};
+    ranker->forest = forest_create(ranker->features.count, &options, arena);
+    ranker->moves = moves_make(search->problem.space, arena);
+    ranker->scratch = arena_create();
+    arena_defer(arena, release, ranker->scratch);
+    return ranker;
+}
+
+/* ---- learning ---- */
+
+struct timed {
+    double time_ns;
+    int record;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct timed *x = a, *y = b;
+    if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
+    return x->record - y->record;
+}
+
+static void take_rows(struct ranker *ranker)
+{
+    const struct memo *memo = &ranker->search->memo;
+    size_t width = (size_t)ranker->features.count;
+    if (memo->count > ranker->room) {
+        int room = 2 * memo->count;
+        ranker->x = arena_grow(ranker->search->arena, ranker->x, (size_t)ranker->rows * width,
+                               (size_t)room * width, sizeof *ranker->x);
+        ranker->y = ARENA_ARRAY(ranker->search->arena, float, room);
+        ranker->order = ARENA_ARRAY(ranker->search->arena, int, room);
+        ranker->room = room;
+    }
+    for (; ranker->rows < memo->count; ranker->rows++)
+        features_of(&ranker->features, memo->record[ranker->rows].config,
+                    ranker->x + (size_t)ranker->rows * width);
+}
+
+void ranker_fit(struct ranker *ranker)
+{
+    const struct memo *memo = &ranker->search->memo;
+    take_rows(ranker);
+    int n = ranker->rows;
+    arena_reset(ranker->scratch);
+    struct timed *timed = ARENA_ARRAY(ranker->scratch, struct timed, n);
+    for (int i = 0; i < n; i++) timed[i] = (struct timed){memo->record[i].time_ns, i};
+    qsort(timed, (size_t)n, sizeof *timed, by_time);
+    ranker->finite = 0;
+    double target = 0;
+    for (int k = 0; k < n; k++) {
+        if (isfinite(timed[k].time_ns)) ranker->finite = k + 1;
+        int rank = isfinite(timed[k].time_ns) ? k + 1 : n + 1;
+        if (k == 0 || timed[k].time_ns != timed[k - 1].time_ns) /* equal times, equal targets */
+            target = log((double)rank / (n + 1));
+        ranker->order[k] = timed[k].record;
+        ranker->y[timed[k].record] = (float)target;
+    }
+    if (ranker->features.count > 0)
+        forest_fit(ranker->forest, n, ranker->x, ranker->y, &ranker->search->rng);
+}
+
+/* ---- the pool ---- */
+
+static void enter(struct ranker *ranker, struct pool *pool, struct table *inside, uint64_t config)
+{
+    uint64_t seen;
+    if (pool->count == pool->room || memo_find(&ranker->search->memo, config) >= 0 ||
+        table_get(inside, config, &seen))
+        return;
+    table_put(inside, config, 1);
+    pool->config[pool->count++] = config;
+}
+
+static void predict(struct ranker *ranker, struct pool *pool, double kappa)
+{
+    size_t width = (size_t)ranker->features.count;
+    float *x = ARENA_ARRAY(ranker->scratch, float, (size_t)pool->count *width);
+    float *spread = ARENA_ARRAY(ranker->scratch, float, pool->count);
+    for (int i = 0; i < pool->count; i++)
+        features_of(&ranker->features, pool->config[i], x + (size_t)i * width);
+    if (width > 0) forest_predict(ranker->forest, pool->count, x, pool->mean, spread);
+    for (int i = 0; i < pool->count; i++) pool->score[i] = pool->mean[i] - (float)kappa * spread[i];
+}
+
+static struct pool pool_make(struct ranker *ranker, int room)
+{
+    arena_reset(ranker->scratch);
+    return (struct pool){.config = ARENA_ARRAY(ranker->scratch, uint64_t, room),
+                         .mean = ARENA_ARRAY(ranker->scratch, float, room),
+                         .score = ARENA_ARRAY(ranker->scratch, float, room),
+                         .room = room};
+}
+
+/* Adds the pool's best to the batch. */
+static int take_best(struct ranker *ranker, struct pool *pool, int count)
+{
+    struct search *search = ranker->search;
+    int added = 0;
+    while (added < count && added < pool->count) {
+        int best = added;
+        for (int i = added + 1; i < pool->count; i++)
+            if (pool->score[i] < pool->score[best]) best = i;
+        uint64_t config = pool->config[best];
+        float mean = pool->mean[best];
+        pool->config[best] = pool->config[added];
+        pool->score[best] = pool->score[added];
+        pool->mean[best] = pool->mean[added];
+        batch_add_new(search, config);
+        ranker->guess[ranker->guesses++ % JUDGED] = (struct guess){memo_find(&search->memo, config),
+                                                                   mean};
+        added++;
+    }
+    return added;
+}
+
+int ranker_propose(struct ranker *ranker, int count, double kappa)
+{
+    struct search *search = ranker->search;
+    struct pool pool = pool_make(ranker, ELITES * NEAR_MOST + RANDOM);
+    struct table inside = table_make(ranker->scratch);
+    for (int e = 0; e < ELITES && e < ranker->finite; e++) {
+        const uint64_t *near;
+        uint64_t elite = search->memo.record[ranker->order[e]].config;
+        int n = moves_all(&ranker->moves, elite, SPACE_ANY, &near, search->arena);
+        for (int i = 0; i < n && i < NEAR_MOST; i++) enter(ranker, &pool, &inside, near[i]);
+    }
+    for (int i = 0; i < RANDOM; i++)
+        enter(ranker, &pool, &inside, space_sample(search->problem.space, &search->rng));
+    predict(ranker, &pool, kappa);
+    return take_best(ranker, &pool, count);
+}
+
+/* ---- the surroundings of the best ---- */
+
+static int steps(struct ranker *ranker, const uint64_t **near)
+{
+    struct search *search = ranker->search;
+    uint64_t best = search->memo.record[search->memo.best].config;
+    return moves_all(&ranker->moves, best, SPACE_STEP, near, search->arena);
+}
+
+int ranker_unpolished(struct ranker *ranker)
+{
+    const uint64_t *near;
+    int count = 0, n = steps(ranker, &near);
+    for (int i = 0; i < n; i++) count += memo_find(&ranker->search->memo, near[i]) < 0;
+    return count;
+}
+
+int ranker_polish(struct ranker *ranker, int count)
+{
+    const uint64_t *near;
+    int n = steps(ranker, &near);
+    struct pool pool = pool_make(ranker, n);
+    struct table inside = table_make(ranker->scratch);
+    for (int i = 0; i < n; i++) enter(ranker, &pool, &inside, near[i]);
+    predict(ranker, &pool, 0);
+    return take_best(ranker, &pool, count);
+}
+
+/* ---- is it any good? ---- */
+
+double ranker_agreement(const struct ranker *ranker)
+{
+    int n = ranker->guesses < JUDGED ? ranker->guesses : JUDGED, right = 0, pairs = 0;
+    if (n < JUDGED_LEAST) return NAN;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            const struct guess *a = &ranker->guess[i], *b = &ranker->guess[j];
+            const struct record *ra = &ranker->search->memo.record[a->record];
+            const struct record *rb = &ranker->search->memo.record[b->record];
+            double ta = ra->time_ns, tb = rb->time_ns;
+            if (ra->tells == 0 || rb->tells == 0 || ta == tb || a->mean == b->mean) continue;
+            pairs++;
+            right += (ta < tb) == (a->mean < b->mean);
+        }
+    return pairs ? (double)right / pairs : NAN;
+}
