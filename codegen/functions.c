@@ -5,8 +5,8 @@
 
 #include "codegen/functions.h"
 
-enum stax_status want_tensor(struct parse *parse, struct call *call, int k,
-                             struct graph_shape *shape)
+enum stax_status function_want_tensor(struct parse *parse, struct call *call, int k,
+                                      struct graph_shape *shape)
 {
     if (parse_is_number(&call->value[k])) {
         call->value[k] = operand_tensor(parse_tensor(parse, &call->value[k], DTYPE_F32));
@@ -29,7 +29,8 @@ static enum stax_status want_bool(struct parse *parse, struct call *call, int k,
     return STAX_OK;
 }
 
-enum stax_status want_axes(struct parse *parse, struct call *call, int k, int rank, unsigned *axes)
+enum stax_status function_want_axes(struct parse *parse, struct call *call, int k, int rank,
+                                    unsigned *axes)
 {
     const struct operand *value = &call->value[k];
     *axes = (1u << rank) - 1;
@@ -76,8 +77,8 @@ static enum stax_status reduce(struct parse *parse, struct call *call, enum ir_r
                           call->function->name, pair ? ": for two tensors use " : "",
                           pair ? call->function->name : "", pair ? "imum(a, b)" : "");
     }
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
-    STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank, &axes));
     STAX_TRY(want_bool(parse, call, 2, &keep));
     for (int i = 0; i < shape.rank; i++) {
         bool empty = (axes & (1u << i)) && shape.size[i] == 0;
@@ -124,8 +125,8 @@ static enum stax_status run_count(struct parse *parse, struct call *call, struct
 {
     struct graph_shape shape = {0};
     unsigned axes = 0;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
-    STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank, &axes));
     int64_t count = 1;
     for (int i = 0; i < shape.rank; i++) {
         count *= axes & (1u << i) ? shape.size[i] : 1;
@@ -161,8 +162,8 @@ static enum stax_status run_first(struct parse *parse, struct call *call, struct
 {
     struct graph_shape shape = {0};
     unsigned axes = 0;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
-    STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank, &axes));
     struct graph_part part[IR_MAX_RANK];
     for (int i = 0; i < shape.rank; i++) {
         int64_t count = axes & (1u << i) && shape.size[i] > 1 ? 1 : shape.size[i];
@@ -178,8 +179,8 @@ static enum stax_status run_peak(struct parse *parse, struct call *call, struct 
     struct graph *graph = parse->graph;
     struct graph_shape shape = {0};
     unsigned axes = 0;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
-    STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank, &axes));
     struct operand size;
     STAX_TRY(parse_pure(parse, call->span, IR_ABS, &call->value[0], &size));
     bool empty = graph_elements(shape) == 0;
@@ -194,8 +195,8 @@ static enum stax_status run_drop(struct parse *parse, struct call *call, struct 
     struct graph_shape shape = {0};
     unsigned axes = 0;
     bool keep = false;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
-    STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank, &axes));
     STAX_TRY(want_bool(parse, call, 2, &keep));
     *out = keep ? call->value[0]
                 : operand_tensor(graph_squeeze(parse->graph, call->value[0].node, axes));
@@ -205,7 +206,7 @@ static enum stax_status run_drop(struct parse *parse, struct call *call, struct 
 static enum stax_status run_like(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0};
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     *out = operand_tensor(
         graph_const(parse->graph, parse->graph->node[call->value[0].node].dtype, call->value[1].f));
     return STAX_OK;
@@ -231,20 +232,20 @@ static const struct function table[] = {
     {"prod", "x, axis=None, keepdims=False", NULL, run_prod},
     {"max", "x, axis=None, keepdims=False", NULL, run_max},
     {"min", "x, axis=None, keepdims=False", NULL, run_min},
-    {"reshape", "x, rest", NULL, run_reshape},
-    {"view", "x, rest", NULL, run_reshape},
-    {"transpose", "x, rest", NULL, run_transpose},
-    {"permute", "x, rest", NULL, run_transpose},
-    {"t", "x", NULL, run_t},
-    {"expand", "x, rest", NULL, run_expand},
-    {"broadcast_to", "x, rest", NULL, run_expand},
-    {"squeeze", "x, axis=None", NULL, run_squeeze},
-    {"unsqueeze", "x, axis", NULL, run_unsqueeze},
-    {"flatten", "x", NULL, run_flatten},
-    {"pad", "x, widths", NULL, run_pad},
-    {"astype", "x, dtype", NULL, run_astype},
-    {"arange", "n", NULL, run_arange},
-    {"pow", "x, exponent", NULL, run_pow},
+    {"reshape", "x, rest", NULL, function_reshape},
+    {"view", "x, rest", NULL, function_reshape},
+    {"transpose", "x, rest", NULL, function_transpose},
+    {"permute", "x, rest", NULL, function_transpose},
+    {"t", "x", NULL, function_transpose_matrix},
+    {"expand", "x, rest", NULL, function_expand},
+    {"broadcast_to", "x, rest", NULL, function_expand},
+    {"squeeze", "x, axis=None", NULL, function_squeeze},
+    {"unsqueeze", "x, axis", NULL, function_unsqueeze},
+    {"flatten", "x", NULL, function_flatten},
+    {"pad", "x, widths", NULL, function_pad},
+    {"astype", "x, dtype", NULL, function_astype},
+    {"arange", "n", NULL, function_arange},
+    {"pow", "x, exponent", NULL, function_pow},
     {"_count", "x, axis", NULL, run_count},
     {"_pow2", "n", NULL, run_pow2},
     {"_ratio", "a, b", NULL, run_ratio},

@@ -24,10 +24,10 @@ static enum stax_status want_whole_list(struct parse *parse, struct call *call, 
     return STAX_OK;
 }
 
-enum stax_status run_reshape(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_reshape(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape from = {0}, shape = {0};
-    STAX_TRY(want_tensor(parse, call, 0, &from));
+    STAX_TRY(function_want_tensor(parse, call, 0, &from));
     STAX_TRY(want_whole_list(parse, call, 1, shape.size, &shape.rank));
     int64_t have = graph_elements(from);
     int open = -1;
@@ -56,12 +56,12 @@ enum stax_status run_reshape(struct parse *parse, struct call *call, struct oper
 }
 
 /* A list of axes permutes (NumPy), two plain axes of a tensor swap (PyTorch), no axes reverse. */
-enum stax_status run_transpose(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_transpose(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0};
     int64_t given[IR_MAX_RANK];
     int count, axes[IR_MAX_RANK];
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     bool swap = call->value[1].count == 2;
     STAX_TRY(want_whole_list(parse, call, 1, given, &count));
     unsigned seen = 0;
@@ -88,11 +88,12 @@ enum stax_status run_transpose(struct parse *parse, struct call *call, struct op
     return STAX_OK;
 }
 
-enum stax_status run_t(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_transpose_matrix(struct parse *parse, struct call *call,
+                                           struct operand *out)
 {
     struct graph_shape shape = {0};
     static const int swap[2] = {1, 0};
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     if (shape.rank > 2) {
         return parse_fail(parse, call->span,
                           "t() takes a tensor of at most 2 dims: use transpose(x, axes)");
@@ -102,10 +103,10 @@ enum stax_status run_t(struct parse *parse, struct call *call, struct operand *o
     return STAX_OK;
 }
 
-enum stax_status run_expand(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_expand(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape from = {0}, shape = {0}, both;
-    STAX_TRY(want_tensor(parse, call, 0, &from));
+    STAX_TRY(function_want_tensor(parse, call, 0, &from));
     STAX_TRY(want_whole_list(parse, call, 1, shape.size, &shape.rank));
     for (int i = 0; i < shape.rank; i++) {
         int source = i - (shape.rank - from.rank);
@@ -126,12 +127,12 @@ enum stax_status run_expand(struct parse *parse, struct call *call, struct opera
     return STAX_OK;
 }
 
-enum stax_status run_squeeze(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_squeeze(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0};
     unsigned axes = 0, ones = 0;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
-    STAX_TRY(want_axes(parse, call, 1, shape.rank, &axes));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank, &axes));
     for (int i = 0; i < shape.rank; i++) {
         ones |= shape.size[i] == 1 ? 1u << i : 0;
     }
@@ -139,24 +140,24 @@ enum stax_status run_squeeze(struct parse *parse, struct call *call, struct oper
     return STAX_OK;
 }
 
-enum stax_status run_unsqueeze(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_unsqueeze(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0};
     unsigned axes = 0;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     int added = call->value[1].kind == OPERAND_LIST ? call->value[1].count : 1;
     if (shape.rank + added > IR_MAX_RANK) {
         return parse_fail(parse, call->span, "a tensor has at most %d dims", IR_MAX_RANK);
     }
-    STAX_TRY(want_axes(parse, call, 1, shape.rank + added, &axes));
+    STAX_TRY(function_want_axes(parse, call, 1, shape.rank + added, &axes));
     *out = operand_tensor(graph_unsqueeze(parse->graph, call->value[0].node, axes));
     return STAX_OK;
 }
 
-enum stax_status run_flatten(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_flatten(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0};
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     struct graph_shape flat = {.rank = 1, .size = {graph_elements(shape)}};
     *out = operand_tensor(graph_reshape(parse->graph, call->value[0].node, flat));
     return STAX_OK;
@@ -164,10 +165,10 @@ enum stax_status run_flatten(struct parse *parse, struct call *call, struct oper
 
 /* pad(x, [[before, after], ...]) with zeros; one pair for each of the last dims, as many as are
  * given. */
-enum stax_status run_pad(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_pad(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0}, padded;
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     const struct operand *list = &call->value[1];
     if (list->kind != OPERAND_LIST || list->count > shape.rank) {
         return parse_fail(parse, call->at[1],
@@ -193,10 +194,10 @@ enum stax_status run_pad(struct parse *parse, struct call *call, struct operand 
     return STAX_OK;
 }
 
-enum stax_status run_astype(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_astype(struct parse *parse, struct call *call, struct operand *out)
 {
     struct graph_shape shape = {0};
-    STAX_TRY(want_tensor(parse, call, 0, &shape));
+    STAX_TRY(function_want_tensor(parse, call, 0, &shape));
     if (call->value[1].kind != OPERAND_DTYPE) {
         return parse_fail(parse, call->at[1], "%s takes a type such as f32 or bf16, not %s",
                           call->function->name, parse_describe(parse, &call->value[1]));
@@ -205,7 +206,7 @@ enum stax_status run_astype(struct parse *parse, struct call *call, struct opera
     return STAX_OK;
 }
 
-enum stax_status run_arange(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_arange(struct parse *parse, struct call *call, struct operand *out)
 {
     if (call->value[0].kind != OPERAND_INT || call->value[0].i < 0 ||
         call->value[0].i > GRAPH_MOST_ELEMENTS) {
@@ -215,7 +216,7 @@ enum stax_status run_arange(struct parse *parse, struct call *call, struct opera
     return STAX_OK;
 }
 
-enum stax_status run_pow(struct parse *parse, struct call *call, struct operand *out)
+enum stax_status function_pow(struct parse *parse, struct call *call, struct operand *out)
 {
     return parse_binary(parse, call->span, EXPR_OP_POW, call->value, out);
 }

@@ -22,7 +22,7 @@ static double outside_votes(const struct ir_program *program, const struct ir_ke
         int64_t step_a = coefficient[a] < 0 ? -coefficient[a] : coefficient[a];
         int64_t step_b = coefficient[b] < 0 ? -coefficient[b] : coefficient[b];
         if (step_a && step_b && step_a != step_b) {
-            votes += (step_a > step_b ? 1.0 : -1.0) * access_weight(program, kernel, node);
+            votes += (step_a > step_b ? 1.0 : -1.0) * pass_access_weight(program, kernel, node);
         }
     }
     return votes;

@@ -22,7 +22,7 @@ void pass_tile(const struct ir_program *program, struct ir_kernel *kernel, struc
 
 /* Bytes an access of `node` (LOAD or STORE) moves, a store counted twice: what order and tiling
  * weigh by. tile.c */
-double access_weight(const struct ir_program *program, const struct ir_kernel *kernel,
-                     const struct ir_node *node);
+double pass_access_weight(const struct ir_program *program, const struct ir_kernel *kernel,
+                          const struct ir_node *node);
 
 #endif

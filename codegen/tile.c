@@ -13,8 +13,8 @@ static const double SMALL_GROUP = 8; /* points under which a group's score shrin
 static const double UNCOALESCED = 0.05; /* weight of accesses that no dim makes contiguous */
 static const double EACH_AXIS = 1.025;  /* a further axis must gain this much */
 
-double access_weight(const struct ir_program *program, const struct ir_kernel *kernel,
-                     const struct ir_node *node)
+double pass_access_weight(const struct ir_program *program, const struct ir_kernel *kernel,
+                          const struct ir_node *node)
 {
     const struct ir_buffer *buffer = &program->buffer[node->buffer];
     double points = 1.0;
@@ -50,7 +50,7 @@ static double score_dims(const struct ir_program *program, const struct ir_kerne
         if (node->op != IR_LOAD && node->op != IR_STORE) {
             continue;
         }
-        double weight = access_weight(program, kernel, node);
+        double weight = pass_access_weight(program, kernel, node);
         int found = -1;
         for (int d = kernel->dims - 1; d >= 0 && found < 0; d--) {
             found = coalesced_along(kernel, node->index, d) ? d : -1;
