@@ -1,7 +1,9 @@
-/* A second interpreter for tests: runs a program as a GPU or CPU would, every value rounded to its type.
+/* A second interpreter for tests: runs a program as a GPU or CPU would, every value rounded to its
+ * type.
  *
- * Library functions get an error of up to 3 u on top, sums run in a chosen order. What it gives must lie within the bounds of
- * ir_eval, and shows what a generated kernel would give in f32 on hard inputs. */
+ * Library functions get an error of up to 3 u on top, sums run in a chosen order. What it gives
+ * must lie within the bounds of ir_eval, and shows what a generated kernel would give in f32 on
+ * hard inputs. */
 #ifndef STAX_TESTS_IR_F32_H
 #define STAX_TESTS_IR_F32_H
 
@@ -69,10 +71,15 @@ static void f32_node(struct f32_run *run, int i)
     case IR_CONST: *out = f32_round(node->constant, node->dtype); break;
     case IR_INDEX: *out = f32_round((double)index_eval(node->index, run->vars), node->dtype); break;
     case IR_LOAD:
-        *out = node->arg[0] >= 0 && arg[0] == 0 ? 0.0 : run->data[node->buffer][index_eval(node->index, run->vars)];
+        *out = node->arg[0] >= 0 && arg[0] == 0
+                   ? 0.0
+                   : run->data[node->buffer][index_eval(node->index, run->vars)];
         break;
     case IR_CAST: *out = f32_round(arg[0], node->dtype); break;
-    case IR_STORE: run->data[node->buffer][index_eval(node->index, run->vars)] = f32_round(arg[0], node->dtype); break;
+    case IR_STORE:
+        run->data[node->buffer][index_eval(node->index, run->vars)] = f32_round(arg[0],
+                                                                                node->dtype);
+        break;
     case IR_REDUCE: break;
     default: {
         bool library = (node->op >= IR_EXP && node->op <= IR_LOG) || node->op == IR_RSQRT ||
@@ -110,7 +117,8 @@ static void f32_walk(struct f32_run *run, int level, int first_r)
         for (int i = 0; i < kernel->nodes; i++) {
             const struct ir_node *node = &kernel->node[i];
             double *lane = &run->lane[i][step % lanes];
-            if (node->in_r && node->level <= level && (node->op != IR_STORE || level == kernel->levels)) {
+            if (node->in_r && node->level <= level &&
+                (node->op != IR_STORE || level == kernel->levels)) {
                 f32_node(run, i);
             } else if (node->op == IR_REDUCE && node->level == level + 1) {
                 *lane = f32_fold(node->reduction, *lane, run->value[node->arg[0]], node->dtype);
@@ -123,7 +131,8 @@ static void f32_walk(struct f32_run *run, int level, int first_r)
         if (node->op == IR_REDUCE && node->level == level + 1) {
             for (int half = lanes / 2; half > 0; half /= 2) {
                 for (int l = 0; l < half; l++) {
-                    run->lane[i][l] = f32_fold(node->reduction, run->lane[i][l], run->lane[i][l + half], node->dtype);
+                    run->lane[i][l] = f32_fold(node->reduction, run->lane[i][l],
+                                               run->lane[i][l + half], node->dtype);
                 }
             }
             run->value[i] = run->lane[i][0];
@@ -133,7 +142,8 @@ static void f32_walk(struct f32_run *run, int level, int first_r)
     }
 }
 
-static void f32_eval(const struct ir_program *program, double *const *data, enum f32_order order, uint64_t seed)
+static void f32_eval(const struct ir_program *program, double *const *data, enum f32_order order,
+                     uint64_t seed)
 {
     static struct f32_run run;
     for (int k = 0; k < program->kernels; k++) {
@@ -147,7 +157,8 @@ static void f32_eval(const struct ir_program *program, double *const *data, enum
         }
         do {
             for (int i = 0; i < kernel->nodes; i++) {
-                if (!kernel->node[i].in_r && kernel->node[i].level == 0 && kernel->node[i].op != IR_REDUCE) {
+                if (!kernel->node[i].in_r && kernel->node[i].level == 0 &&
+                    kernel->node[i].op != IR_REDUCE) {
                     f32_node(&run, i);
                 }
             }
