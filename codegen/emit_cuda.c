@@ -238,6 +238,7 @@ static void values(struct emit *e, int p, const bool *made)
         bool again = made[n] && node->op == IR_LOAD && pass_uses(e->k, p, n); /* kept in words, taken apart anew */
         if (!e->k->pass[p].need[n] && !again) continue;
         if (node->op == IR_LOAD && !pass_uses(e->k, p, n)) continue;
+        if (cuda_turned(e->k, n)) cuda_tile_get(e, n);
         if (e->k->keep[n] && node->op != IR_LOAD)
             emit_line(e, "%s = %s;", cuda_name(e, n), value_of(e, n));
         else
@@ -251,19 +252,31 @@ static void pass_body(struct emit *e, int p, const bool *made)
     const struct ir_kernel *ir = e->k->ir;
     const bool *need = e->k->pass[p].need;
     unsigned dims = 0, store_dims = 0;
+    bool turned = false;
     for (int n = 0; n < ir->nodes; n++) {
         if (!need[n]) continue;
         if (ir->node[n].op == IR_INDEX) dims |= emit_node_dims(&ir->node[n]);
-        if (ir->node[n].op == IR_STORE) store_dims |= emit_node_dims(&ir->node[n]);
+        if (ir->node[n].op == IR_STORE) {
+            store_dims |= emit_node_dims(&ir->node[n]);
+            if (!cuda_store_wide(e, n)) dims |= emit_node_dims(&ir->node[n]);
+        }
         if (ir->node[n].op != IR_LOAD) continue;
+        if (cuda_turned(e->k, n)) {
+            cuda_tile_load(e, n);
+            turned = true;
+            continue;
+        }
         if (!e->k->keep[n]) cuda_load_declare(e, n);
         cuda_load(e, n);
     }
+    for (int n = 0; n < ir->nodes; n++)
+        if (need[n] && cuda_turned(e->k, n)) cuda_tile_put(e, n);
+    if (turned) emit_line(e, "__syncthreads();");
     unsigned masks = (store_dims ? CUDA_MASK_X | CUDA_MASK_B : 0) | (p < ir->levels ? CUDA_MASK_B : 0);
-    struct scope scope = cuda_open(e, true, true, store_dims | masks, dims | store_dims);
+    struct scope scope = cuda_open(e, true, true, store_dims | masks, dims);
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && ir->node[n].op == IR_STORE) cuda_store_open(e, n);
-    cuda_elements(e, &scope, dims | store_dims);
+    cuda_elements(e, &scope, dims);
     values(e, p, made);
     accumulate(e, p + 1);
     for (int n = 0; n < ir->nodes; n++)

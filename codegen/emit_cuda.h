@@ -38,9 +38,17 @@ void cuda_load(struct emit *e, int node); /* loops and loads into rawN */
 const char *cuda_load_value(struct emit *e, int node); /* takes the element out of rawN, inside a scope */
 void cuda_store_x(struct emit *e, int node);    /* a STORE of the x domain, whole */
 /* A STORE of the full domain in three places: before, inside and after the loop over elements. */
+bool cuda_store_wide(const struct emit *e, int node); /* one store a vector: elements need no address */
 void cuda_store_open(struct emit *e, int node);
 void cuda_store_element(struct emit *e, int node);
 void cuda_store_flush(struct emit *e, int node);
+
+/* ---- emit_cuda_tile.c: loads that are turned in shared memory ---- */
+bool cuda_turned(const struct plan_kernel *k, int node);
+int64_t cuda_tile_bytes(const struct plan_kernel *k);
+void cuda_tile_load(struct emit *e, int node); /* along y into rawN */
+void cuda_tile_put(struct emit *e, int node);  /* rawN into shared memory; a barrier follows */
+void cuda_tile_get(struct emit *e, int node);  /* inside the loop over elements: rawN is the one element */
 
 /* ---- emit_cuda_fold.c ---- */
 void cuda_fold_level(struct emit *e, int level);  /* accumulators of the level's reductions to tmpN */

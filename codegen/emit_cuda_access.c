@@ -114,6 +114,9 @@ void cuda_load(struct emit *e, int n)
 const char *cuda_load_value(struct emit *e, int n)
 {
     const struct plan_kernel *k = e->k;
+    if (cuda_turned(k, n))
+        return arena_printf(e->arena, "st_get_%s(raw%d, 0)",
+                            dtype_table[k->program->buffer[k->ir->node[n].buffer].dtype].name, n);
     struct access access = access_of(e, n);
     bool moves = access.vector || access.element;
     return arena_printf(e->arena, "st_get_%s(raw%d%s, %s)", dtype_table[k->program->buffer[k->ir->node[n].buffer].dtype].name,
@@ -127,6 +130,11 @@ static const char *put(struct emit *e, int n, const char *element)
     const struct ir_node *node = &e->k->ir->node[n];
     return arena_printf(e->arena, "st_put_%s(out%d, %s, %s);", dtype_table[e->k->program->buffer[node->buffer].dtype].name, n,
                         element, cuda_name(e, node->arg[0]));
+}
+
+bool cuda_store_wide(const struct emit *e, int n)
+{
+    return access_of(e, n).vector;
 }
 
 void cuda_store_open(struct emit *e, int n)

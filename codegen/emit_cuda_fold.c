@@ -56,6 +56,7 @@ static bool ticket_in_shared(const struct plan_kernel *k)
 int64_t cuda_shared_bytes(const struct plan_kernel *k)
 {
     int64_t bytes = buffer_bytes(k) * (k->ir->levels > 1 ? 2 : 1);
+    if (cuda_tile_bytes(k) > bytes) bytes = cuda_tile_bytes(k); /* only kernels without reductions turn tiles */
     if (k->fold != NULL && cuda_shared_bytes(k->fold) > bytes) bytes = cuda_shared_bytes(k->fold);
     return bytes + (ticket_in_shared(k) ? 16 : 0);
 }

@@ -178,6 +178,12 @@ static void cuda_pointwise(struct maker *m, bool two)
         constrain(m, "num_warps$ == 1");
     constrain(m, "XBLOCK$ >= @");
     constrain(m, "XBLOCK$ * YBLOCK$ <= 32 * num_warps$ * 32"); /* chosen: 32 elements a lane */
+    int turned = 0; /* bytes an element of the tiles in shared memory (emit_cuda_tile.c) */
+    for (int n = 0; n < m->ir->nodes && two; n++)
+        if (plan_turned(m->ir, n)) turned += dtype_table[m->program->buffer[m->ir->node[n].buffer].dtype].bytes;
+    if (turned > 0 && 128 * 129 * turned > m->device->shared_block_bytes)
+        constrain(m, arena_printf(m->arena, "XBLOCK$ * (YBLOCK$ + 1) * %d <= %lld", turned,
+                                  (long long)m->device->shared_block_bytes - 16 * m->ir->nodes));
 }
 
 static void cpu_values(struct maker *m, bool two)

@@ -124,6 +124,7 @@ static void plan_main(struct plan_kernel *k, const struct plan_values *v, bool c
 {
     k->threads = cuda ? 32 * v->warps : v->threads;
     k->evict = v->evict;
+    k->vector_bytes = v->vec;
     k->ve = (int)max64(1, v->vec / plan_element_bytes(k->program, k->ir, k->vec_x));
     k->xblock = v->xblock;
     if (k->b_axis == IR_AXIS_R) {

@@ -38,7 +38,7 @@ struct plan_kernel {
     enum plan_form form;
     enum ir_axis b_axis; /* IR_AXIS_R, IR_AXIS_Y, or IR_AXES when there is no second axis */
     bool vec_x;
-    int threads, ve;
+    int threads, ve, vector_bytes;
     int64_t xblock, bblock;
     int64_t lx, lb, sx, sb; /* lanes and slots along x and b; lx * lb = threads, on cpu 1 lane */
     int64_t xnumel, bnumel, outer; /* outer: points of the axes that only count blocks */
@@ -78,6 +78,8 @@ bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *ke
                     int ve);
 /* Does any access gain from vectors of `ve` elements? True for 1. */
 bool plan_vector_useful(const struct ir_program *program, const struct ir_kernel *kernel, bool vec_x, int ve);
+/* Is the LOAD contiguous along Y and not along X, so that a two-dimensional kernel turns it in shared memory? */
+bool plan_turned(const struct ir_kernel *kernel, int node);
 int plan_inner_dim(const struct ir_kernel *kernel, enum ir_axis axis); /* innermost dim of the axis; -1 */
 bool plan_index_uses_axis(const struct ir_kernel *kernel, const struct index *index, enum ir_axis axis);
 unsigned plan_index_dims(const struct index *index); /* bit per dim */

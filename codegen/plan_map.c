@@ -68,6 +68,16 @@ bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *ke
     return true;
 }
 
+bool plan_turned(const struct ir_kernel *kernel, int n)
+{
+    const struct ir_node *node = &kernel->node[n];
+    int x = plan_inner_dim(kernel, IR_AXIS_X), y = plan_inner_dim(kernel, IR_AXIS_Y);
+    int64_t coefficient[32] = {0}, offset;
+    if (node->op != IR_LOAD || node->arg[0] >= 0 || x < 0 || y < 0) return false;
+    if (!index_affine(node->index, kernel->dims, coefficient, &offset)) return false;
+    return coefficient[y] == 1 && coefficient[x] != 1 && coefficient[x] != 0;
+}
+
 bool plan_vec_x(const struct ir_program *program, const struct ir_kernel *kernel)
 {
     if (!plan_is_reduction(kernel)) return true;

@@ -122,6 +122,16 @@ template <int bytes, int words> ST_FN void st_drop(void *p, const unsigned (&w)[
 {
     *(typename st_bits<bytes>::type *)p = st_raw<bytes>(w, e);
 }
+// An element between words and a tile in shared memory.
+template <int bytes, int words> ST_FN void st_tile_put(void *tile, int at, const unsigned (&w)[words], int e)
+{
+    ((typename st_bits<bytes>::type *)tile)[at] = st_raw<bytes>(w, e);
+}
+template <int bytes, int words> ST_FN void st_tile_get(unsigned (&w)[words], const void *tile, int at)
+{
+    if (bytes < 4) w[0] = 0;
+    st_set<bytes>(w, 0, ((const typename st_bits<bytes>::type *)tile)[at]);
+}
 template <int words> ST_FN void st_clear(unsigned (&w)[words])
 {
 #pragma unroll

@@ -192,6 +192,15 @@ template <int bytes, int n> ST_FN void st_drop(void *p, const unsigned (&w)[n], 
     memcpy(p, (const char *)w + e * bytes, bytes);
 }
 template <int n> ST_FN void st_clear(unsigned (&w)[n]) { memset(w, 0, sizeof w); }
+template <int bytes, int n> ST_FN void st_tile_put(void *tile, int at, const unsigned (&w)[n], int e)
+{
+    memcpy((char *)tile + at * bytes, (const char *)w + e * bytes, bytes);
+}
+template <int bytes, int n> ST_FN void st_tile_get(unsigned (&w)[n], const void *tile, int at)
+{
+    memset(w, 0, sizeof w);
+    memcpy(w, (const char *)tile + at * bytes, bytes);
+}
 template <class T, int n> ST_FN T emu_get(const unsigned (&w)[n], int e)
 {
     T v;
