@@ -100,13 +100,14 @@ hid_t h5_commit_type(void)
     return type;
 }
 
+/* Of variable length: h5py gives a str for those, bytes for fixed ones. They are written once, with the file. */
 static bool put_text_attribute(hid_t object, const char *name, const char *value)
 {
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-    H5Tset_size(type, strlen(value) + 1);
+    H5Tset_size(type, H5T_VARIABLE);
     H5Tset_cset(type, H5T_CSET_UTF8);
     hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool good = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
+    bool good = attribute >= 0 && H5Awrite(attribute, type, &value) >= 0;
     if (attribute >= 0) H5Aclose(attribute);
     H5Sclose(space);
     H5Tclose(type);
@@ -270,6 +271,26 @@ static enum stax_status open_waiting(const char *path, bool write, int wait_ms, 
     STAX_RETURN(STAX_FORMAT, "%s; the file is damaged: move it away or name another with --db", status_message());
 }
 
+/* Either kind of string. */
+static bool read_text(hid_t attribute, hid_t type, char *value, size_t bytes)
+{
+    hid_t memory = H5Tcopy(H5T_C_S1);
+    bool variable = H5Tis_variable_str(type) > 0, good;
+    H5Tset_size(memory, variable ? H5T_VARIABLE : bytes);
+    H5Tset_cset(memory, H5Tget_cset(type));
+    if (variable) {
+        char *text = NULL;
+        good = H5Aread(attribute, memory, &text) >= 0 && text;
+        if (good) snprintf(value, bytes, "%s", text);
+        if (text) H5free_memory(text);
+    } else {
+        good = H5Aread(attribute, memory, value) >= 0;
+        value[bytes - 1] = '\0';
+    }
+    H5Tclose(memory);
+    return good;
+}
+
 static bool get_text_attribute(hid_t object, const char *name, char *value, size_t bytes)
 {
     value[0] = '\0';
@@ -277,16 +298,8 @@ static bool get_text_attribute(hid_t object, const char *name, char *value, size
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    bool good = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
-                H5Sget_simple_extent_npoints(space) == 1;
-    if (good) {
-        hid_t memory = H5Tcopy(H5T_C_S1);
-        H5Tset_size(memory, bytes);
-        H5Tset_cset(memory, H5Tget_cset(type));
-        good = H5Aread(attribute, memory, value) >= 0;
-        value[bytes - 1] = '\0';
-        H5Tclose(memory);
-    }
+    bool good = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1 &&
+                read_text(attribute, type, value, bytes);
     if (space >= 0) H5Sclose(space);
     if (type >= 0) H5Tclose(type);
     if (attribute >= 0) H5Aclose(attribute);
