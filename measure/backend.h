@@ -69,8 +69,10 @@ struct backend_ops {
     enum stax_status (*probe)(const struct backend_options *options, struct arena *arena,
                               struct device_info *info, bool *timer_ok);
     void (*describe)(struct text *text, struct arena *arena); /* lines for people: what was found */
-    enum stax_status (*open)(const struct backend_options *options, const struct device_info *info,
-                             struct arena *arena, struct backend **backend);
+    /* Makes it ready, and says what it is: on CUDA the timer must open before the driver is asked
+     * anything. */
+    enum stax_status (*open)(const struct backend_options *options, struct arena *arena,
+                             struct device_info *info, struct backend **backend);
     void (*close)(struct backend *backend);
 
     bool (*allocate)(struct backend *backend, int64_t bytes, uint64_t *address);
@@ -112,5 +114,7 @@ struct backend_ops {
 
 extern const struct backend_ops backend_cpu, backend_cuda;
 const struct backend_ops *backend_of(enum device_kind kind);
+/* The bytes of an argument, low ones first. */
+uint64_t backend_argument(const struct job_arg *arg, const uint64_t *addresses);
 
 #endif

@@ -133,10 +133,11 @@ static void describe(struct text *text, struct arena *arena)
     text_printf(text, "compiler    %s\n", info.compiler);
 }
 
-static enum stax_status open_cpu(const struct backend_options *options,
-                                 const struct device_info *info, struct arena *arena,
-                                 struct backend **backend)
+static enum stax_status open_cpu(const struct backend_options *options, struct arena *arena,
+                                 struct device_info *info, struct backend **backend)
 {
+    bool timer_ok;
+    STAX_TRY(probe(options, arena, info, &timer_ok));
     *backend = ARENA_NEW(arena, struct backend);
     **backend = (struct backend){.info = info, .l2 = options->l2};
     return STAX_OK;
@@ -271,26 +272,12 @@ static bool load(struct backend *backend, const char *path, const struct job_pro
     return true;
 }
 
-static uint64_t argument_bits(const struct job_arg *arg, const uint64_t *addresses)
-{
-    uint64_t bits = 0;
-    int32_t i32 = (int32_t)arg->i;
-    float f32 = (float)arg->f;
-    switch (arg->kind) {
-    case JOB_ARG_BUFFER: return addresses[arg->buffer];
-    case JOB_ARG_I64: return (uint64_t)arg->i;
-    case JOB_ARG_I32: memcpy(&bits, &i32, sizeof i32); break;
-    case JOB_ARG_F32: memcpy(&bits, &f32, sizeof f32); break;
-    }
-    return bits;
-}
-
 static void bind(struct backend_program *program, const uint64_t *addresses)
 {
     for (int i = 0; i < program->source->launches; i++) {
         const struct job_launch *launch = &program->source->launch[i];
         for (int k = 0; k < launch->args; k++)
-            program->values[i][k] = argument_bits(&launch->arg[k], addresses);
+            program->values[i][k] = backend_argument(&launch->arg[k], addresses);
     }
 }
 

@@ -128,6 +128,11 @@ void host_compare(enum dtype dtype, int64_t elements, const void *out, const dou
     comparison->bound = bound[data.sum.first];
 }
 
+double host_element(enum dtype dtype, const void *from)
+{
+    return support_load((int)dtype, from, 0);
+}
+
 int64_t host_find_other(const void *from, int byte, int64_t bytes)
 {
     const unsigned char *at = from;

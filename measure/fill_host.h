@@ -16,6 +16,7 @@ int host_threads(void); /* that this process may use at once */
 void host_fill(const struct job_buffer *buffer, void *to);
 void host_compare(enum dtype dtype, int64_t elements, const void *out, const double *reference,
                   const double *bound, struct comparison *comparison);
+double host_element(enum dtype dtype, const void *from); /* the value of one element */
 /* Index of the first byte that is not `byte`, or -1. */
 int64_t host_find_other(const void *from, int byte, int64_t bytes);
 

@@ -248,15 +248,13 @@ static int run_measure(struct worker_self *self, double read_bytes_s)
 {
     struct backend_options options;
     struct device_info info;
-    bool timer_ok;
     backend_options_of(&self->options, &options);
     const struct backend_ops *ops = backend_of(kind_of(options.spec));
     struct bench bench = {
         .ops = ops, .options = &options, .info = &info, .phase = say_phase, .data = self};
-    enum stax_status status = ops->probe(&options, self->arena, &info, &timer_ok);
-    info.read_bytes_s = read_bytes_s;
-    if (status == STAX_OK) status = ops->open(&options, &info, self->arena, &bench.backend);
+    enum stax_status status = ops->open(&options, self->arena, &info, &bench.backend);
     if (status != STAX_OK) return fail(self, status);
+    info.read_bytes_s = read_bytes_s;
     bench.store = store_create(ops, bench.backend, info.memory_bytes / 2, self->arena);
     status = measure_loop(self, &bench);
     if (status != STAX_OK) return fail(self, status);
