@@ -15,7 +15,7 @@ static struct turn turn_of(const struct plan_kernel *k, int n)
 {
     struct turn turn = {.bytes = dtype_table[k->program->buffer[k->ir->node[n].buffer].dtype].bytes, .ve = 1};
     int most = k->vector_bytes / turn.bytes;
-    for (int ve = most; ve > 1; ve /= 2)
+    for (int ve = most; ve > 1; ve /= 2) /* a single element is picked */
         if (ve <= k->bblock && ve * turn.bytes >= 4 && plan_vector_ok(k->program, k->ir, n, IR_AXIS_Y, ve) &&
             k->bnumel % ve == 0) {
             turn.ve = ve;

@@ -219,6 +219,18 @@ static void cpu_values(struct maker *m, bool two)
     }
 }
 
+/* Streaming is a choice where nothing is read twice; it marks whole words stored along x. A reduction always streams what it reads
+ * once (book 9.2 (2)). */
+static void add_evict(struct maker *m)
+{
+    bool stored = false;
+    for (int n = 0; n < m->ir->nodes; n++)
+        stored |= m->ir->node[n].op == IR_STORE && plan_vector_ok(m->program, m->ir, n, IR_AXIS_X, 1);
+    if (!m->reduction && stored) add(m, KNOB_EVICT, 0);
+    add(m, KNOB_EVICT, 1);
+    if (m->knobs->knob[KNOB_EVICT].count == 2 && m->element < 4) constrain(m, "EVICT$ == 0 or VEC$ >= 4");
+}
+
 const char *knob_suffix(const struct cg_kernel *cg, int kernel, struct arena *arena)
 {
     return cg->program.kernels <= 1 ? "" : arena_printf(arena, "_%d", kernel);
@@ -254,8 +266,7 @@ enum stax_status knobs_make(const struct cg_kernel *cg, int kernel, const struct
             cuda_reduction(&m);
         else
             cuda_pointwise(&m, two);
-        if (!m.reduction) add(&m, KNOB_EVICT, 0);
-        add(&m, KNOB_EVICT, 1);
+        add_evict(&m);
         fixed(&m, KNOB_THREADS, "num_threads", 1);
     } else {
         int64_t widest = device->vector_bytes >= 16 ? device->vector_bytes : 16;

@@ -55,7 +55,7 @@ bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *ke
 {
     const struct ir_node *node = &kernel->node[n];
     int inner = plan_inner_dim(kernel, axis);
-    if (ve == 1 || inner < 0) return false;
+    if (inner < 0) return false;
     if (node->op == IR_LOAD && node->arg[0] >= 0) return false; /* guarded element by element */
     if (kernel->dim[inner].size % ve != 0) return false;
     int64_t coefficient[32] = {0}, offset = 0;
