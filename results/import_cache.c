@@ -1,0 +1,129 @@
+/* Kernel Tuner caches: a header, then one entry a configuration with its parameters by name (docs
+ * of Kernel Tuner 1.4, "cache files"). A failed configuration has a text where its objective
+ * belongs, or an `__error__`. */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "results/import_json.h"
+
+static const double MS = 1e6; /* ns: the writers' unit */
+
+static const char *problem_text(const json_t *problem, struct arena *arena)
+{
+    if (json_is_string(problem)) return json_string_value(problem);
+    struct text out = text_make(arena);
+    for (size_t i = 0; i < json_array_size(problem); i++) {
+        const json_t *size = json_array_get(problem, i);
+        if (json_is_string(size))
+            text_printf(&out, "%s%s", i ? "x" : "", json_string_value(size));
+        else
+            text_printf(&out, "%s%.17g", i ? "x" : "", json_number_value(size));
+    }
+    if (json_is_number(problem)) text_printf(&out, "%.17g", json_number_value(problem));
+    return text_string(&out);
+}
+
+static const char *failure_of(const json_t *entry, const char *objective)
+{
+    const json_t *error = json_object_get(entry, "__error__");
+    const json_t *places[] = {error, json_object_get(entry, objective),
+                              json_object_get(entry, "time")};
+    for (size_t i = 0; i < STAX_COUNT(places); i++) {
+        if (json_is_string(places[i])) return json_string_value(places[i]);
+    }
+    if (error && !json_is_null(error)) return "__error__";
+    double time = import_number(entry, "time", NAN);
+    return time >= 1e19 ? "the time is a mark of failure"
+                        : NULL; /* older writers mark failures by 1e20 */
+}
+
+static double mean(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i];
+    return n ? sum / n : NAN;
+}
+
+static struct recording_row read_entry(const json_t *entry, const char *objective,
+                                       struct arena *arena)
+{
+    struct recording_row row = {.message = "", .time_ns = INFINITY};
+    row.compile_s = import_number(entry, "compile_time", 0) / 1e3;
+    row.verify_s = import_number(entry, "verification_time", 0) / 1e3;
+    row.benchmark_s = import_number(entry, "benchmark_time", 0) / 1e3;
+    row.overhead_s = (import_number(entry, "framework_time", 0) +
+                      import_number(entry, "strategy_time", 0)) /
+                     1e3;
+    row.time_unix_ns = import_time(import_string(entry, "timestamp"));
+    const json_t *times = json_object_get(entry, "times");
+    double *samples = ARENA_ARRAY(arena, double, json_array_size(times));
+    for (size_t i = 0; i < json_array_size(times); i++) {
+        const json_t *time = json_array_get(times, i);
+        if (json_is_number(time)) samples[row.samples++] = json_number_value(time) * MS;
+    }
+    row.sample_ns = samples;
+    const char *failure = failure_of(entry, objective);
+    double time = import_number(entry, "time", NAN) * MS;
+    if (isnan(time)) time = mean(samples, row.samples);
+    if (failure) {
+        row.outcome = import_outcome(failure);
+        row.message = failure;
+        row.samples = 0;
+    } else if (isnan(time)) {
+        row.outcome = OUTCOME_SKIPPED;
+        row.message = "no time was recorded";
+    } else {
+        row.time_ns = time;
+    }
+    return row;
+}
+
+enum stax_status import_cache(const char *path, const json_t *root, struct arena *arena,
+                              struct recording *recording)
+{
+    recording->format = "Kernel Tuner cache";
+    recording->device = import_string(root, "device_name");
+    recording->kernel = import_string(root, "kernel_name");
+    recording->objective = import_string(root, "objective");
+    recording->problem = problem_text(json_object_get(root, "problem_size"), arena);
+    const json_t *params = json_object_get(root, "tune_params"),
+                 *keys = json_object_get(root, "tune_params_keys");
+    if (!json_is_object(params))
+        STAX_RETURN(STAX_FORMAT, "%s: a Kernel Tuner cache without tune_params", path);
+
+    struct import_table table;
+    import_table_start(
+        &table, (int)(json_is_array(keys) ? json_array_size(keys) : json_object_size(params)),
+        arena);
+    const char *key;
+    json_t *value;
+    int p = 0;
+    if (json_is_array(keys)) {
+        for (; p < table.params; p++) {
+            table.names[p] = json_string_value(json_array_get(keys, (size_t)p));
+            if (!table.names[p])
+                STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys holds something that is no name",
+                            path);
+        }
+    } else {
+        json_object_foreach((json_t *)params, key, value) table.names[p++] = key;
+    }
+    for (p = 0; p < table.params; p++) {
+        const json_t *list = json_object_get(params, table.names[p]);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            struct value one;
+            if (import_value(json_array_get(list, i), arena, &one))
+                import_table_value(&table, p, &one);
+        }
+    }
+    json_object_foreach(json_object_get(root, "cache"), key, value)
+    {
+        struct recording_row row = read_entry(
+            value, recording->objective[0] ? recording->objective : "time", arena);
+        if (!import_table_row(&table, value, &row)) {
+            STAX_RETURN(STAX_FORMAT, "%s: entry \"%s\" lacks one of the parameters", path, key);
+        }
+    }
+    return import_table_finish(&table, path, recording);
+}

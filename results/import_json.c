@@ -1,0 +1,230 @@
+/* Reading files, gzipped and cut off ones too, and their JSON; see import_json.h. */
+#include "results/import_json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+enum stax_status import_read_file(const char *path, struct arena *arena, char **text,
+                                  size_t *length, bool *cut_off)
+{
+    *cut_off = false;
+    errno = 0;
+    gzFile file = gzopen(path, "rb"); /* reads plain files as they are */
+    if (!file) STAX_RETURN(STAX_IO, "%s: %s", path, strerror(errno ? errno : ENOMEM));
+    size_t capacity = 1 << 16, used = 0;
+    char *bytes = arena_alloc(arena, capacity);
+    for (;;) {
+        int got = gzread(file, bytes + used, (unsigned)(capacity - used - 1));
+        int error;
+        const char *message = gzerror(file, &error);
+        if (got < 0 && (error != Z_BUF_ERROR && error != Z_DATA_ERROR)) {
+            enum stax_status status = status_set(STAX_IO, "%s: %s", path,
+                                                 error == Z_ERRNO ? strerror(errno) : message);
+            gzclose(file);
+            return status;
+        }
+        *cut_off = *cut_off || error == Z_BUF_ERROR || error == Z_DATA_ERROR;
+        if (got <= 0) break;
+        used += (size_t)got;
+        if (used + 1 == capacity) {
+            bytes = arena_grow(arena, bytes, used, 2 * capacity, 1);
+            capacity *= 2;
+        }
+    }
+    gzclose(file);
+    bytes[used] = '\0';
+    *text = bytes;
+    *length = used;
+    return STAX_OK;
+}
+
+/* Python writes NaN and Infinity, which JSON lacks: both become null. Works on a copy; texts stay
+ * as they are. */
+static char *without_nan(const char *text, size_t length, struct arena *arena, size_t *out_length)
+{
+    static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
+    char *out = arena_alloc(arena, length + length / 3 + 2); /* NaN grows by one letter of three */
+    size_t used = 0;
+    bool quoted = false;
+    for (size_t at = 0; at < length;) {
+        size_t skip = 0;
+        for (size_t i = 0; !quoted && i < STAX_COUNT(words) && !skip; i++) {
+            if (strncmp(text + at, words[i], strlen(words[i])) == 0) skip = strlen(words[i]);
+        }
+        if (skip) {
+            memcpy(out + used, "null", 4);
+            used += 4;
+            at += skip;
+            continue;
+        }
+        if (text[at] == '"') quoted = !quoted;
+        if (quoted && text[at] == '\\' && at + 1 < length) out[used++] = text[at++];
+        out[used++] = text[at++];
+    }
+    out[used] = '\0';
+    *out_length = used;
+    return out;
+}
+
+/* Cuts behind the last entry that is complete at depth 2 and closes the two brackets round it.
+ * NULL: there is none. */
+static char *closed(const char *text, size_t length, struct arena *arena, size_t *out_length)
+{
+    enum { ENTRY = 2 };
+    char open[ENTRY] = {0}, keep[ENTRY] = {0};
+    size_t depth = 0, cut = 0;
+    bool quoted = false;
+    for (size_t at = 0; at < length; at++) {
+        char byte = text[at];
+        if (quoted) {
+            if (byte == '\\')
+                at++;
+            else
+                quoted = byte != '"';
+        } else if (byte == '"') {
+            quoted = true;
+        } else if (byte == '{' || byte == '[') {
+            if (depth < ENTRY) open[depth] = byte == '{' ? '}' : ']';
+            depth++;
+        } else if ((byte == '}' || byte == ']') && depth > 0 && --depth == ENTRY) {
+            cut = at + 1;
+            memcpy(keep, open, ENTRY);
+        }
+    }
+    if (cut == 0) return NULL;
+    char *out = arena_alloc(arena, cut + ENTRY + 1);
+    memcpy(out, text, cut);
+    out[cut] = keep[1];
+    out[cut + 1] = keep[0];
+    *out_length = cut + ENTRY;
+    return out;
+}
+
+static void release(void *json)
+{
+    json_decref(json);
+}
+
+enum stax_status import_parse(const char *path, struct arena *arena, const json_t **root,
+                              bool *cut_off)
+{
+    enum {
+        NEAR_END = 64
+    }; /* bytes: how far from the end a reader may notice that a text ends early (chosen) */
+    struct arena *scratch = arena_create();
+    char *text;
+    size_t length;
+    json_error_t error = {0};
+    json_t *json = NULL;
+    enum stax_status status = import_read_file(path, scratch, &text, &length, cut_off);
+    if (status == STAX_OK) {
+        json = json_loadb(text, length, 0, &error);
+        if (!json && (strstr(text, "NaN") || strstr(text, "Infinity"))) {
+            text = without_nan(text, length, scratch, &length);
+            json = json_loadb(text, length, 0, &error);
+        }
+        bool early = *cut_off ||
+                     (error.position >= 0 && (size_t)error.position + NEAR_END >= length);
+        if (!json && early) {
+            char *repaired = closed(text, length, scratch, &length);
+            if (repaired) json = json_loadb(repaired, length, 0, &error);
+            *cut_off = json != NULL;
+        }
+        if (!json)
+            status = status_set(STAX_FORMAT, "%s:%d: this is no JSON: %s", path, error.line,
+                                error.text);
+    }
+    arena_destroy(scratch);
+    STAX_TRY(status);
+    arena_defer(arena, release, json);
+    *root = json;
+    return STAX_OK;
+}
+
+bool import_value(const json_t *json, struct arena *arena, struct value *value)
+{
+    switch (json ? json_typeof(json) : JSON_NULL) {
+    case JSON_INTEGER:
+        *value = (struct value){.kind = VALUE_INT, .i = json_integer_value(json)};
+        return true;
+    case JSON_REAL:
+        *value = (struct value){.kind = VALUE_FLOAT, .f = json_real_value(json)};
+        return true;
+    case JSON_STRING:
+        *value = (struct value){.kind = VALUE_TEXT, .text = json_string_value(json)};
+        return true;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        *value = (struct value){.kind = VALUE_BOOL, .i = json_is_true(json)};
+        return true;
+    case JSON_ARRAY:
+        *value = (struct value){.kind = VALUE_LIST, .count = (int)json_array_size(json)};
+        value->items = ARENA_ARRAY(arena, struct value, value->count);
+        for (int i = 0; i < value->count; i++) {
+            const json_t *item = json_array_get(json, (size_t)i);
+            if (json_is_array(item) || !import_value(item, arena, &value->items[i])) return false;
+        }
+        return true;
+    default: return false;
+    }
+}
+
+double import_number(const json_t *object, const char *key, double absent)
+{
+    const json_t *json = json_object_get(object, key);
+    return json_is_number(json) ? json_number_value(json) : absent;
+}
+
+const char *import_string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+int64_t import_time(const char *text)
+{
+    struct tm tm = {0};
+    int hours = 0, minutes = 0, used = 0;
+    double seconds;
+    if (sscanf(text, "%d-%d-%d%*[ T]%d:%d:%lf%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+               &tm.tm_min, &seconds, &used) != 6) {
+        return 0;
+    }
+    char sign = text[used];
+    if ((sign == '+' || sign == '-') && sscanf(text + used + 1, "%2d:%2d", &hours, &minutes) < 1)
+        return 0;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    int64_t away = (int64_t)(hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+    return ((int64_t)timegm(&tm) - away) * 1000000000 + (int64_t)(seconds * 1e9);
+}
+
+enum outcome import_outcome(const char *failure)
+{
+    static const struct {
+        const char
+            *part; /* of the class of failure, in lower or upper case as the writers have it */
+        enum outcome outcome;
+    } rows[] = {
+        {"Compil", OUTCOME_COMPILE},
+        {"compile", OUTCOME_COMPILE},
+        {"Runtime", OUTCOME_LAUNCH},
+        {"runtime", OUTCOME_LAUNCH},
+        {"InvalidConfig", OUTCOME_CONSTRAINT},
+        {"constraint", OUTCOME_CONSTRAINT},
+        {"imeout", OUTCOME_TIMEOUT},
+        {"imeOut", OUTCOME_TIMEOUT},
+        {"correct", OUTCOME_WRONG},
+        {"Verif", OUTCOME_WRONG},
+        {"Valid", OUTCOME_WRONG},
+        {"Resource", OUTCOME_RESOURCE},
+    };
+    for (size_t i = 0; i < STAX_COUNT(rows); i++) {
+        if (strstr(failure, rows[i].part)) return rows[i].outcome;
+    }
+    return OUTCOME_FAULT;
+}

@@ -1,0 +1,52 @@
+/* Private to import*.c: JSON documents, and the table that a recording is made from. */
+#ifndef STAX_RESULTS_IMPORT_JSON_H
+#define STAX_RESULTS_IMPORT_JSON_H
+
+#include <jansson.h>
+
+#include "results/import.h"
+
+/* Parses a file. One that ends early is closed behind its last complete entry of depth 2 (a
+ * configuration in both recorded formats) and `*cut_off` is set. The document lives as long as the
+ * arena. */
+enum stax_status import_parse(const char *path, struct arena *arena, const json_t **root,
+                              bool *cut_off);
+
+/* A scalar or list as a value; false for null and objects. Texts point into the document. */
+bool import_value(const json_t *json, struct arena *arena, struct value *value);
+double import_number(const json_t *object, const char *key, double absent);
+const char *import_string(const json_t *object, const char *key); /* "" when absent or no text */
+int64_t import_time(
+    const char *text); /* "2023-12-22 09:54:05.502007+00:00" in ns since 1970; 0 when it is none */
+enum outcome import_outcome(const char *failure); /* by the names other tuners use */
+
+/* Recorded configurations before the space is known: a vector of values each, and what was
+ * measured. */
+struct import_table {
+    struct arena *arena;
+    int params;
+    const char **names;
+    struct value **values; /* by parameter: declared values first, then others met in rows */
+    int *value_count, *value_capacity;
+    uint64_t rows, capacity;
+    int *index; /* rows x params, into `values` */
+    struct recording_row *row;
+};
+
+void import_table_start(struct import_table *table, int params, struct arena *arena);
+/* The index of a value among those of a parameter, which gets it if it is new. */
+int import_table_value(struct import_table *table, int param, const struct value *value);
+/* Adds the configuration `object` holds by name; false when a parameter is missing. A configuration
+ * that is there already is replaced, as JSON readers do with repeated keys. */
+bool import_table_row(struct import_table *table, const json_t *object,
+                      const struct recording_row *row);
+/* Makes the space and puts the rows in the order of its ranks. */
+enum stax_status import_table_finish(struct import_table *table, const char *path,
+                                     struct recording *recording);
+
+enum stax_status import_cache(const char *path, const json_t *root, struct arena *arena,
+                              struct recording *recording);
+enum stax_status import_t4(const char *path, const json_t *root, struct arena *arena,
+                           struct recording *recording);
+
+#endif

@@ -1,0 +1,101 @@
+/* T4 results 1.0.0: an array of measured configurations. The schema says `compilation_time`, the
+ * writers say `compilation`; the benchmark time is often missing and then is the sum of the
+ * samples. */
+#include <math.h>
+#include <string.h>
+
+#include "results/import_json.h"
+
+/* ns of the document's time unit; its writers spell milliseconds in two ways, and leave it out. */
+static double unit_ns(const json_t *root)
+{
+    const char *unit = import_string(json_object_get(root, "metadata"), "timeunit");
+    if (strstr(unit, "micro")) return 1e3;
+    if (strstr(unit, "nano")) return 1;
+    return strcmp(unit, "seconds") == 0 || strcmp(unit, "s") == 0 ? 1e9 : 1e6;
+}
+
+static double seconds(const json_t *times, const char *key, const char *other, double unit)
+{
+    double time = import_number(times, key, NAN);
+    if (isnan(time) && other) time = import_number(times, other, NAN);
+    return isnan(time) ? 0 : time * unit / 1e9;
+}
+
+/* The measurement called "time", or the first objective's. */
+static const json_t *measurement(const json_t *result)
+{
+    const json_t *list = json_object_get(result, "measurements"), *found = NULL;
+    const char *objective = json_string_value(
+        json_array_get(json_object_get(result, "objectives"), 0));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = import_string(one, "name");
+        if (strcmp(name, "time") == 0) return json_object_get(one, "value");
+        if (objective && strcmp(name, objective) == 0) found = json_object_get(one, "value");
+    }
+    return found;
+}
+
+static struct recording_row read_result(const json_t *result, double unit, struct arena *arena)
+{
+    struct recording_row row = {.message = "", .time_ns = INFINITY};
+    const json_t *times = json_object_get(result, "times"),
+                 *runs = json_object_get(times, "runtimes");
+    double *samples = ARENA_ARRAY(arena, double, json_array_size(runs)), sum = 0;
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        samples[row.samples] = json_number_value(json_array_get(runs, i)) * unit;
+        sum += samples[row.samples++];
+    }
+    row.sample_ns = samples;
+    row.compile_s = seconds(times, "compilation", "compilation_time", unit);
+    row.verify_s = seconds(times, "validation", NULL, unit);
+    row.benchmark_s = seconds(times, "benchmark", NULL, unit);
+    if (!json_object_get(times, "benchmark")) row.benchmark_s = sum / 1e9;
+    row.overhead_s = seconds(times, "framework", NULL, unit) +
+                     seconds(times, "search_algorithm", NULL, unit);
+    row.time_unix_ns = import_time(import_string(result, "timestamp"));
+
+    const char *invalidity = import_string(result, "invalidity");
+    const json_t *time = measurement(result);
+    bool correct = invalidity[0] == '\0' || strcmp(invalidity, "correct") == 0;
+    if (!correct || json_is_string(time)) {
+        row.message = json_is_string(time) ? json_string_value(time) : invalidity;
+        row.outcome = import_outcome(correct ? row.message : invalidity);
+        row.samples = 0;
+    } else if (json_is_number(time) || row.samples) {
+        row.time_ns = json_is_number(time) ? json_number_value(time) * unit : sum / row.samples;
+    } else {
+        row.outcome = OUTCOME_SKIPPED;
+        row.message = "no time was recorded";
+    }
+    return row;
+}
+
+enum stax_status import_t4(const char *path, const json_t *root, struct arena *arena,
+                           struct recording *recording)
+{
+    const json_t *results = json_object_get(root, "results");
+    json_t *first = json_object_get(json_array_get(results, 0), "configuration");
+    recording->format = "T4";
+    recording->objective = json_string_value(
+        json_array_get(json_object_get(json_array_get(results, 0), "objectives"), 0));
+    if (!recording->objective) recording->objective = "time";
+
+    struct import_table table;
+    import_table_start(&table, (int)json_object_size(first), arena);
+    const char *key;
+    json_t *value;
+    int p = 0;
+    json_object_foreach(first, key, value) table.names[p++] = key;
+    double unit = unit_ns(root);
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        struct recording_row row = read_result(result, unit, arena);
+        if (!import_table_row(&table, json_object_get(result, "configuration"), &row)) {
+            STAX_RETURN(STAX_FORMAT, "%s: result %zu lacks one of the parameters of the first",
+                        path, i + 1);
+        }
+    }
+    return import_table_finish(&table, path, recording);
+}
