@@ -31,18 +31,28 @@ static void raise(int64_t *greatest, int64_t value)
     if (value > *greatest) *greatest = value;
 }
 
-/* "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
- * "ptxas info    : Used 32 registers, used 1 barriers, 16384 bytes smem" (NVRTC 12 and 13). */
+/* NVRTC 13 writes (12 the same without the words before the first number):
+ *   "ptxas         .     1000 bytes stack frame, 996 bytes spill stores, 996 bytes spill loads"
+ *   "ptxas info    : Used 24 registers, used 1 barriers, 1000 bytes cumulative stack size, 512
+ * bytes smem" */
+static bool read_stack(const char *line, const char *end, long long values[3])
+{
+    const char *at = strstr(line, " bytes stack frame");
+    if (!at || at >= end) return false;
+    while (at > line && at[-1] >= '0' && at[-1] <= '9') at--;
+    return sscanf(at, "%lld bytes stack frame, %lld bytes spill stores, %lld bytes spill loads",
+                  &values[0], &values[1], &values[2]) == 3;
+}
+
 void compile_read_ptxas(const char *log, struct compile_facts *facts)
 {
     int64_t registers = -1;
     for (const char *line = log; *line; line = strchrnul(line, '\n'), line += *line == '\n') {
         const char *end = strchrnul(line, '\n');
-        long long stack, stores, loads, value;
-        if (sscanf(line, " %lld bytes stack frame, %lld bytes spill stores, %lld bytes spill loads",
-                   &stack, &stores, &loads) == 3) {
-            raise(&facts->stack_bytes, stack);
-            raise(&facts->spill_bytes, stores > loads ? stores : loads);
+        long long frame[3], value;
+        if (read_stack(line, end, frame)) {
+            raise(&facts->stack_bytes, frame[0]);
+            raise(&facts->spill_bytes, frame[1] > frame[2] ? frame[1] : frame[2]);
         }
         const char *used = strstr(line, "Used ");
         if (!used || used >= end || sscanf(used, "Used %lld registers", &value) != 1) continue;

@@ -34,7 +34,7 @@ static void test_read_ptxas(void **state)
     const char *log = "ptxas info    : 0 bytes gmem\n"
                       "ptxas info    : Compiling entry function 'a' for 'sm_90a'\n"
                       "ptxas info    : Function properties for a\n"
-                      "    24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+                      "ptxas         .     24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
                       "ptxas info    : Used 32 registers, used 1 barriers, 24 bytes cumulative "
                       "stack size, 512 bytes smem\n"
                       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
