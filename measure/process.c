@@ -150,7 +150,8 @@ void process_end(struct process *process, struct arena *arena, const char **how)
      * worth telling. */
     int state = 0;
     pid_t done = 0;
-    for (int i = 0; process->channel.closed && done == 0 && i < 50; i++) {
+    bool ending = process->channel.closed && !process->channel.garbled;
+    for (int i = 0; ending && done == 0 && i < 50; i++) {
         done = waitpid(process->pid, &state, WNOHANG);
         if (done == 0) usleep(2000);
     }

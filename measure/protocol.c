@@ -115,6 +115,7 @@ bool channel_take(struct channel *channel, struct message *message)
     uint32_t length = reader_u32(&header), check = reader_u32(&header);
     if (magic != MAGIC || length > MESSAGE_LIMIT_BYTES) {
         close_for(channel, "what came is no message");
+        channel->garbled = true;
         channel->from = channel->to;
         return false;
     }
@@ -123,6 +124,7 @@ bool channel_take(struct channel *channel, struct message *message)
     channel->from += HEADER_BYTES + length;
     if (check != (uint32_t)hash_bytes(body, length, kind)) {
         close_for(channel, "a message is damaged");
+        channel->garbled = true;
         return false;
     }
     message->kind = (enum message_kind)kind;

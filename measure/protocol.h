@@ -51,7 +51,7 @@ struct message {
 
 struct channel {
     int fd;
-    bool closed; /* the other end is gone, or sent what is no frame */
+    bool closed, garbled; /* the other end is gone; it sent what is no frame */
     const char *why;
     struct arena *arena;
     unsigned char *bytes;

@@ -326,7 +326,8 @@ enum stax_status side_receive(struct measure *measure)
         if (!handled) STAX_TRY(take_message(measure, &message));
     }
     if (bench->process.pid == 0 || !bench->process.channel.closed) return STAX_OK;
-    return bury(measure, OUTCOME_FAULT, NULL);
+    const char *said = bench->process.channel.garbled ? bench->process.channel.why : NULL;
+    return bury(measure, OUTCOME_FAULT, said);
 }
 
 enum stax_status side_overdue(struct measure *measure)
