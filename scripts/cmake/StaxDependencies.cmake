@@ -52,7 +52,7 @@ target_include_directories(stax_hdf5 SYSTEM INTERFACE ${STAX_HDF5_INCLUDE})
 target_link_libraries(stax_hdf5 INTERFACE
   ${STAX_SZ_LIBRARY} ${STAX_AEC_LIBRARY} ${STAX_Z_LIBRARY} m ${CMAKE_DL_LIBS} Threads::Threads)
 
-# jansson: JSON in and out, for tuner/ only.
+# jansson: JSON in and out, for tuner/ and for the recordings that results/ imports.
 stax_need_file(STAX_JANSSON_INCLUDE path jansson.h libjansson-dev)
 stax_need_file(STAX_JANSSON_LIBRARY library libjansson.a libjansson-dev)
 stax_static_archive(stax_jansson ${STAX_JANSSON_LIBRARY})
