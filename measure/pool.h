@@ -116,7 +116,7 @@ struct measure {
     int compile_count;
     struct measure_worker bench;
     int deaths_in_row;
-    uint64_t last_dead;
+    struct hash128 last_dead;
     struct replay_count *counts;
     struct replay_job *replay_jobs;
     bool cache_warned;

@@ -181,10 +181,11 @@ static void fail_task(struct measure *measure, struct task *task, enum outcome o
 }
 
 /* Is the device still there after several deaths? A probe in a process of its own tells. */
-static enum stax_status look_after_device(struct measure *measure, uint64_t ticket)
+static enum stax_status look_after_device(struct measure *measure, struct hash128 job)
 {
-    if (measure->last_dead != ticket || measure->deaths_in_row == 0) measure->deaths_in_row++;
-    measure->last_dead = ticket;
+    if (!hash128_equal(measure->last_dead, job) || measure->deaths_in_row == 0)
+        measure->deaths_in_row++;
+    measure->last_dead = job;
     if (measure->deaths_in_row < DEATHS_TO_PROBE) return STAX_OK;
     measure->deaths_in_row = 0;
     struct arena *scratch = arena_create();
@@ -244,13 +245,13 @@ static enum stax_status bury(struct measure *measure, enum outcome outcome, cons
                   how);
     } else if (race) {
         race_died(measure, race, outcome, message);
-        status = look_after_device(measure, UINT64_MAX - 1);
+        status = look_after_device(measure, (struct hash128){0, 0});
     } else if (task) {
         if (++task->deaths < 2)
             task->state = TASK_READY; /* once more, alone in a fresh process, before it is blamed */
         else
             fail_task(measure, task, outcome, message);
-        status = look_after_device(measure, task->ticket);
+        status = look_after_device(measure, task->check_key);
     }
     arena_destroy(scratch);
     return status;
