@@ -199,8 +199,7 @@ static void test_t1(void **state)
     struct t1 t1;
     put(text, strlen(text));
     if (import_t1(path, arena, &t1) != STAX_OK) fail_msg("%s", status_message());
-    assert_int_equal(space_count(t1.space),
-                     8 * 3); /* x f: 2 4 8 of each but 12, 1.5 3 6: eight pairs; mode, on: three */
+    assert_int_equal(space_count(t1.space), 7 * 3); /* seven pairs of x, f; three of mode, on */
     assert_string_equal(t1.kernel, "k");
     assert_true(t1.has_default);
     assert_string_equal(space_config_text(t1.space, t1.default_config, arena),
