@@ -10,21 +10,21 @@
 #include "measure/compile.h"
 #include "measure/library.h"
 
-typedef struct nvrtc_program *nvrtc_handle; /* NVRTC's own opaque handle */
+struct nvrtc_program; /* NVRTC's own */
 
 static struct {
     void *library;
     int (*version)(int *, int *);
-    int (*create)(nvrtc_handle *, const char *, const char *, int, const char *const *,
+    int (*create)(struct nvrtc_program **, const char *, const char *, int, const char *const *,
                   const char *const *);
-    int (*destroy)(nvrtc_handle *);
-    int (*compile)(nvrtc_handle, int, const char *const *);
-    int (*log_size)(nvrtc_handle, size_t *);
-    int (*log)(nvrtc_handle, char *);
-    int (*cubin_size)(nvrtc_handle, size_t *);
-    int (*cubin)(nvrtc_handle, char *);
-    int (*ptx_size)(nvrtc_handle, size_t *);
-    int (*ptx)(nvrtc_handle, char *);
+    int (*destroy)(struct nvrtc_program **);
+    int (*compile)(struct nvrtc_program *, int, const char *const *);
+    int (*log_size)(struct nvrtc_program *, size_t *);
+    int (*log)(struct nvrtc_program *, char *);
+    int (*cubin_size)(struct nvrtc_program *, size_t *);
+    int (*cubin)(struct nvrtc_program *, char *);
+    int (*ptx_size)(struct nvrtc_program *, size_t *);
+    int (*ptx)(struct nvrtc_program *, char *);
     const char *(*error)(int);
 } nvrtc;
 
@@ -96,7 +96,7 @@ static int put_options(const struct compile_request *request, const char **optio
     return count;
 }
 
-static const char *read_log(nvrtc_handle program, struct arena *arena)
+static const char *read_log(struct nvrtc_program *program, struct arena *arena)
 {
     size_t size = 0;
     if (nvrtc.log_size(program, &size) != 0 || size == 0) return "";
@@ -111,11 +111,11 @@ static bool worth_keeping(const char *log)
     return strstr(log, "C75") || strstr(log, "warning") || strstr(log, "Warning");
 }
 
-static enum stax_status take_output(nvrtc_handle program, bool assembly, struct arena *arena,
-                                    struct compile_result *result)
+static enum stax_status take_output(struct nvrtc_program *program, bool assembly,
+                                    struct arena *arena, struct compile_result *result)
 {
-    int (*size_of)(nvrtc_handle, size_t *) = assembly ? nvrtc.ptx_size : nvrtc.cubin_size;
-    int (*get)(nvrtc_handle, char *) = assembly ? nvrtc.ptx : nvrtc.cubin;
+    int (*size_of)(struct nvrtc_program *, size_t *) = assembly ? nvrtc.ptx_size : nvrtc.cubin_size;
+    int (*get)(struct nvrtc_program *, char *) = assembly ? nvrtc.ptx : nvrtc.cubin;
     size_t size = 0;
     int error = size_of(program, &size);
     if (error != 0 || size == 0)
@@ -137,7 +137,7 @@ static enum stax_status compile(const struct compile_request *request, const cha
     *result = (struct compile_result){.message = "", .log = ""};
     result->facts = (struct compile_facts){
         .registers = -1, .shared_bytes = -1, .spill_bytes = -1, .stack_bytes = -1};
-    nvrtc_handle program = NULL;
+    struct nvrtc_program *program = NULL;
     int error = nvrtc.create(&program, request->source, "kernel.cu", 0, NULL, NULL);
     if (error != 0) STAX_RETURN(STAX_INTERNAL, "NVRTC made no program: %s", nvrtc.error(error));
     const char *options[MAX_OPTIONS + 1];

@@ -32,13 +32,10 @@ enum {
     ERROR_LAST_FAULT = 721,  /* tensor memory leak */
 };
 
-typedef int (*get_proc_v1)(const char *, void **, int, uint64_t);
-typedef int (*get_proc_v2)(const char *, void **, int, uint64_t, int *);
-
 static enum stax_status resolve(void *library, const char *path)
 {
-    get_proc_v2 get2;
-    get_proc_v1 get1;
+    int (*get2)(const char *, void **, int, uint64_t, int *);
+    int (*get1)(const char *, void **, int, uint64_t);
     void *second = dlsym(library, "cuGetProcAddress_v2"),
          *first = dlsym(library, "cuGetProcAddress");
     memcpy(&get2, &second, sizeof second);

@@ -31,14 +31,15 @@ static struct compile_result compile(const struct compiler *compiler, const char
 
 static void test_read_ptxas(void **state)
 {
-    const char *log = "ptxas info    : 0 bytes gmem\n"
-                      "ptxas info    : Compiling entry function 'a' for 'sm_90a'\n"
-                      "ptxas info    : Function properties for a\n"
-                      "ptxas         .     24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
-                      "ptxas info    : Used 32 registers, used 1 barriers, 24 bytes cumulative "
-                      "stack size, 512 bytes smem\n"
-                      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                      "ptxas info    : Used 40 registers, used 0 barriers\n";
+    const char *log =
+        "ptxas info    : 0 bytes gmem\n"
+        "ptxas info    : Compiling entry function 'a' for 'sm_90a'\n"
+        "ptxas info    : Function properties for a\n"
+        "ptxas         .     24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+        "ptxas info    : Used 32 registers, used 1 barriers, 24 bytes cumulative "
+        "stack size, 512 bytes smem\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 40 registers, used 0 barriers\n";
     struct compile_facts facts = {
         .registers = -1, .shared_bytes = -1, .spill_bytes = -1, .stack_bytes = -1};
     compile_read_ptxas(log, &facts);
