@@ -36,6 +36,8 @@ struct automatic {
     double *best_after; /* fastest time after each measurement, for stopping */
     int history, history_room;
     bool stopped;
+    uint64_t *proposal; /* scratch */
+    int proposal_room;
 };
 
 static enum stax_status init(struct search *search)
@@ -91,21 +93,34 @@ static int round_size(const struct search *search)
     return (double)left < size ? (int)left : (int)size;
 }
 
+static uint64_t *proposals(struct automatic *state, int count, struct arena *arena)
+{
+    if (count > state->proposal_room) {
+        state->proposal_room = 2 * count;
+        state->proposal = ARENA_ARRAY(arena, uint64_t, state->proposal_room);
+    }
+    return state->proposal;
+}
+
 static void propose(struct search *search)
 {
     struct automatic *state = search->state;
     ranker_fit(state->ranker);
     uint64_t left = search->problem.budget_configs - (uint64_t)search->memo.count;
     int size = round_size(search), unpolished = ranker_unpolished(state->ranker);
+    uint64_t *config = proposals(state, size, search->arena);
     if ((uint64_t)unpolished >= left && unpolished > 0) {
-        ranker_polish(state->ranker, size);
+        batch_add_all(search, ranker_polish(state->ranker, size, config), config);
         return;
     }
     int asked = 0;
     for (int i = 0; i < size; i++)
         if (state->drawn < state->wanted && rng_unit(&search->rng) < state->explore)
             asked += draw(search);
-    if (asked < size) ranker_propose(state->ranker, size - asked, state->kappa);
+    if (asked < size) {
+        int given = ranker_propose(state->ranker, size - asked, state->kappa, config);
+        batch_add_all(search, given, config);
+    }
     if (search->batch.count == 0) /* the pool was all known */
         draw(search);
 }

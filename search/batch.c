@@ -24,6 +24,11 @@ bool batch_add_new(struct search *search, uint64_t config)
     return true;
 }
 
+void batch_add_all(struct search *search, int count, const uint64_t *config)
+{
+    for (int i = 0; i < count; i++) batch_add(search, config[i], FIDELITY_AUTO);
+}
+
 void batch_add_seeds(struct search *search)
 {
     const struct search_problem *problem = &search->problem;

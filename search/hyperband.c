@@ -3,17 +3,26 @@
  * samples.
  *
  * eta 3, R 81 gives the first rungs 81@1, 34@3, 15@9, 8@27, 5@81. The first bracket holds the
- * candidates. */
+ * candidates; later ones are drawn by a model of what was measured, as in BOHB (Falkner, Klein,
+ * Hutter 2018). */
 #include <math.h>
 
-#include "search/strategy.h"
+#include "search/ranker.h"
+
+static const double kappa = 0.5; /* as in auto */
+
+/* One member in so many of a bracket is drawn uniformly. Measured on four recorded spaces, share of
+ * 1000 runs that end within 1 % of the best: 0.28 at 3 (BOHB's), 0.33 at 6 on the hardest; all
+ * uniform 0.08, mean of 7 samples of as many launches 0.15. */
+enum { UNIFORM_PART = 6 };
 
 static const struct search_option options[] = {
     {"eta", SEARCH_OPTION_INT, "3", 2, 64, NULL, "one in eta survives a rung (paper: 3 or 4)"},
     {"samples", SEARCH_OPTION_INT, "81", 1, 1e6, NULL, "R, timed samples of the last rung"},
     {"rounds", SEARCH_OPTION_INT, "1", 0, 1e6, NULL,
-     "passes over all brackets; 0: to the end of "
-     "the budget or the space"},
+     "passes over all brackets; 0: to the end of the budget or the space"},
+    {"draw", SEARCH_OPTION_CHOICE, "model", 0, 0, "model|uniform",
+     "members of later brackets: most by a model of what was measured, or all uniform"},
     {"keep", SEARCH_OPTION_CHOICE, "cut", 0, 0, "cut|noise",
      "noise: also keep what lies within the noise of the cut"},
     {0},
@@ -26,6 +35,7 @@ struct hyperband {
     int left; /* brackets of this round not begun */
     int64_t round, rounds;
     bool running, keep_noise;
+    struct ranker *ranker; /* NULL: all draws uniform */
     double scale; /* of the bracket sizes, when a round needs more configurations than the budget
                      has */
     uint64_t drawn;
@@ -52,6 +62,7 @@ static enum stax_status init(struct search *search)
     state->samples = (int)search_int(search, "samples");
     state->rounds = search_int(search, "rounds");
     state->keep_noise = search_is(search, "keep", "noise");
+    if (search_is(search, "draw", "model")) state->ranker = ranker_create(search);
     for (int r = state->samples; r > 0; r /= state->eta) state->brackets++;
     state->left = state->brackets;
     double total = 0;
@@ -59,6 +70,16 @@ static enum stax_status init(struct search *search)
     state->scale = fmin(1, (double)search->problem.budget_configs / total);
     search->state = state;
     return STAX_OK;
+}
+
+/* Most members by the model, while there are unmeasured ones. */
+static void propose(struct search *search, int count, struct bracket *bracket)
+{
+    struct hyperband *state = search->state;
+    bracket->config = ARENA_ARRAY(search->arena, uint64_t, count);
+    ranker_fit(state->ranker);
+    bracket->count = ranker_propose(
+        state->ranker, count - (count + UNIFORM_PART - 1) / UNIFORM_PART, kappa, bracket->config);
 }
 
 /* The next bracket's members; false when the search is over. */
@@ -78,7 +99,10 @@ static bool begin(struct search *search)
         count = (int)(budget - state->drawn);
     struct bracket *bracket = &state->bracket;
     *bracket = (struct bracket){.fidelity = first_fidelity(state, s)};
-    if (state->round == 0 && s == state->brackets - 1) bracket_seed(search, count, bracket);
+    if (state->round == 0 && s == state->brackets - 1)
+        bracket_seed(search, count, bracket);
+    else if (state->ranker && search->memo.best >= 0)
+        propose(search, count, bracket);
     bracket_draw(search, &state->shuffle, count, state->samples, bracket);
     state->drawn += (uint64_t)bracket->count;
     return true;
@@ -111,7 +135,7 @@ static int ask(struct search *search, struct ask *asks, int n)
 const struct search_ops search_hyperband = {
     .name = "hyperband",
     .summary = "brackets of successive halving: samples go to what looks good, at several rates",
-    .source = "Li et al. 2018; book 9.6 [54]",
+    .source = "Li et al. 2018; Falkner, Klein, Hutter 2018; book 9.6 [54]",
     .options = options,
     .init = init,
     .ask = ask,

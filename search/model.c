@@ -20,6 +20,7 @@ struct model {
     struct ranker *ranker;
     int initial, round;
     double kappa, sure;
+    uint64_t *proposal; /* scratch: a round */
 };
 
 static enum stax_status init(struct search *search)
@@ -29,6 +30,7 @@ static enum stax_status init(struct search *search)
     state->ranker = ranker_create(search);
     state->initial = (int)search_int(search, "initial");
     state->round = (int)search_int(search, "round");
+    state->proposal = ARENA_ARRAY(search->arena, uint64_t, state->round);
     state->kappa = search_real(search, "kappa");
     state->sure = search_real(search, "sure");
     search->state = state;
@@ -53,7 +55,9 @@ static void advance(struct search *search)
     ranker_fit(state->ranker);
     int drawn = ranker_agreement(state->ranker) < state->sure ? state->round / 2 : 0;
     draw(search, drawn);
-    ranker_propose(state->ranker, state->round - search->batch.count, state->kappa);
+    int wanted = state->round - search->batch.count;
+    batch_add_all(search, ranker_propose(state->ranker, wanted, state->kappa, state->proposal),
+                  state->proposal);
     if (search->batch.count == 0) /* the pool was all known */
         draw(search, state->round);
 }

@@ -151,29 +151,25 @@ static struct pool pool_make(struct ranker *ranker, int room)
                          .room = room};
 }
 
-/* Adds the pool's best to the batch. */
-static int take_best(struct ranker *ranker, struct pool *pool, int count)
+/* Takes the pool's best out of it. */
+static int take_best(struct ranker *ranker, struct pool *pool, int count, uint64_t *config)
 {
-    struct search *search = ranker->search;
-    int added = 0;
-    while (added < count && added < pool->count) {
-        int best = added;
-        for (int i = added + 1; i < pool->count; i++)
+    int taken = 0;
+    for (; taken < count && taken < pool->count; taken++) {
+        int best = taken;
+        for (int i = taken + 1; i < pool->count; i++)
             if (pool->score[i] < pool->score[best]) best = i;
-        uint64_t config = pool->config[best];
-        float mean = pool->mean[best];
-        pool->config[best] = pool->config[added];
-        pool->score[best] = pool->score[added];
-        pool->mean[best] = pool->mean[added];
-        batch_add_new(search, config);
-        ranker->guess[ranker->guesses++ % JUDGED] = (struct guess){memo_find(&search->memo, config),
-                                                                   mean};
-        added++;
+        config[taken] = pool->config[best];
+        ranker->guess[ranker->guesses++ % JUDGED] = (struct guess){
+            memo_add(&ranker->search->memo, config[taken]), pool->mean[best]};
+        pool->config[best] = pool->config[taken];
+        pool->score[best] = pool->score[taken];
+        pool->mean[best] = pool->mean[taken];
     }
-    return added;
+    return taken;
 }
 
-int ranker_propose(struct ranker *ranker, int count, double kappa)
+int ranker_propose(struct ranker *ranker, int count, double kappa, uint64_t *config)
 {
     struct search *search = ranker->search;
     struct pool pool = pool_make(ranker, ELITES * NEAR_MOST + RANDOM);
@@ -187,7 +183,7 @@ int ranker_propose(struct ranker *ranker, int count, double kappa)
     for (int i = 0; i < RANDOM; i++)
         enter(ranker, &pool, &inside, space_sample(search->problem.space, &search->rng));
     predict(ranker, &pool, kappa);
-    return take_best(ranker, &pool, count);
+    return take_best(ranker, &pool, count, config);
 }
 
 /* ---- the surroundings of the best ---- */
@@ -207,7 +203,7 @@ int ranker_unpolished(struct ranker *ranker)
     return count;
 }
 
-int ranker_polish(struct ranker *ranker, int count)
+int ranker_polish(struct ranker *ranker, int count, uint64_t *config)
 {
     const uint64_t *near;
     int n = steps(ranker, &near);
@@ -215,7 +211,7 @@ int ranker_polish(struct ranker *ranker, int count)
     struct table inside = table_make(ranker->scratch);
     for (int i = 0; i < n; i++) enter(ranker, &pool, &inside, near[i]);
     predict(ranker, &pool, 0);
-    return take_best(ranker, &pool, count);
+    return take_best(ranker, &pool, count, config);
 }
 
 /* ---- is it any good? ---- */

@@ -13,13 +13,12 @@ struct ranker;
 struct ranker *ranker_create(struct search *search);
 /* Learns everything told. Needs one finite time. */
 void ranker_fit(struct ranker *ranker);
-/* Adds up to `count` new configurations to the batch: those of a pool of neighbours of the fastest
- * and of random ones for which mean - kappa spread of the predicted rank is least. Returns how
- * many. */
-int ranker_propose(struct ranker *ranker, int count, double kappa);
-/* Adds up to `count` unmeasured steps of one parameter away from the fastest, the most promising
- * first. */
-int ranker_polish(struct ranker *ranker, int count);
+/* Writes up to `count` configurations never asked before, the most promising first, and marks them
+ * as asked: those of a pool of neighbours of the fastest and of random ones for which mean - kappa
+ * spread of the predicted rank is least. Returns how many. */
+int ranker_propose(struct ranker *ranker, int count, double kappa, uint64_t *config);
+/* The same of the steps of one parameter away from the fastest. */
+int ranker_polish(struct ranker *ranker, int count, uint64_t *config);
 /* How many such steps are left. */
 int ranker_unpolished(struct ranker *ranker);
 /* Share of pairs among the last proposals that were predicted in the order then measured; NAN for

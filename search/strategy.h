@@ -91,6 +91,7 @@ bool search_is(const struct search *search, const char *option, const char *word
 void batch_add(struct search *search, uint64_t config, int fidelity);
 /* Adds a configuration never asked before; false when it was, or when the batch already has it. */
 bool batch_add_new(struct search *search, uint64_t config);
+void batch_add_all(struct search *search, int count, const uint64_t *config); /* fidelity AUTO */
 /* The `ask` of a strategy that plans in batches: `advance` adds to the empty batch; nothing added
  * ends the search. */
 int batch_ask(struct search *search, struct ask *asks, int n, void (*advance)(struct search *));

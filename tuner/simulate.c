@@ -24,7 +24,7 @@ enum {
 
 /* What one repeat gave beside its curve. */
 struct outcome_of_run {
-    uint64_t evals;
+    uint64_t evals, launches;
     double end_ns; /* recorded time of its answer when the budget was spent; INFINITY: none */
     bool hit;
     double evals_to[2], seconds_to[2]; /* to within 1 % and 5 %; INFINITY: never */
@@ -52,7 +52,7 @@ static double now_s(void)
 
 /* What was measured of a configuration so far in this repeat. */
 struct seen {
-    bool compiled;
+    bool compiled, told;
     int samples;
     double told_ns;
 };
@@ -63,6 +63,7 @@ static double replay(const struct player *player, uint64_t repeat, const struct 
                      struct seen *seen, double *buffer, struct trial *trial)
 {
     const struct recorded_config *config = &player->recorded->config[ask->config];
+    const struct simulate_options *options = player->options;
     double cost = seen->compiled ? 0 : config->compile_s;
     *trial = (struct trial){.outcome = config->outcome,
                             .message = "",
@@ -70,21 +71,26 @@ static double replay(const struct player *player, uint64_t repeat, const struct 
                             .timer = TIMER_RECORDED,
                             .span_ns = buffer,
                             .sum_ns = buffer};
+    int fidelity = ask->fidelity == FIDELITY_AUTO ? options->auto_samples : ask->fidelity;
     if (!isfinite(config->time_ns)) {
         cost += seen->compiled ? 0 : config->run_s;
-    } else if (ask->fidelity == FIDELITY_AUTO || config->samples == 0) {
+    } else if (fidelity == 0 || config->samples == 0) {
         buffer[0] = config->time_ns;
         trial->samples = 1;
         cost += seen->samples ? 0 : config->run_s;
         seen->samples = seen->samples > config->samples ? seen->samples : config->samples;
     } else {
         uint64_t first = rng_mix(ask->config ^ rng_mix(repeat));
-        for (int i = 0; i < ask->fidelity; i++)
+        for (int i = 0; i < fidelity; i++)
             buffer[i] = config->sample_ns[(first + (uint64_t)i) % (uint64_t)config->samples];
-        trial->samples = ask->fidelity;
-        int fresh = ask->fidelity > seen->samples ? ask->fidelity - seen->samples : 0;
+        trial->samples = fidelity;
+        int fresh = fidelity > seen->samples ? fidelity - seen->samples : 0;
         cost += config->run_s * fresh / config->samples;
         seen->samples += fresh;
+        if (ask->fidelity == FIDELITY_AUTO && options->auto_mean) {
+            buffer[0] = stats_summary(buffer, fidelity, 0.95).mean;
+            trial->samples = 1;
+        }
     }
     seen->compiled = true;
     return cost;
@@ -101,29 +107,49 @@ static void note(struct score_run *run, double at_s, double rank, struct arena *
     run->event[run->events++] = (struct score_event){at_s, rank};
 }
 
-/* The state of a repeat: what it would answer now. */
+/* The state of a repeat. What it would answer now is the fastest as told among those measured with
+ * the most samples: a barely measured one may only seem fast. */
 struct replaying {
+    const struct player *player;
+    struct seen *seen;
     double spent_s;
-    double choice_told, choice_ns; /* of the fastest as told; its recorded time */
+    uint64_t choice; /* UINT64_MAX: nothing ran */
     struct outcome_of_run *outcome;
     struct score_run *run;
 };
 
-static void take(const struct player *player, struct replaying *now, uint64_t config, double told,
-                 struct arena *keep)
+static bool better(const struct replaying *now, uint64_t a, uint64_t b)
 {
-    const struct score_scale *scale = player->scale;
-    if (told < now->choice_told) {
-        now->choice_told = told;
-        now->choice_ns = player->recorded->config[config].time_ns;
+    const struct seen *x = &now->seen[a];
+    if (!isfinite(x->told_ns)) return false;
+    if (b == UINT64_MAX) return true;
+    const struct seen *y = &now->seen[b];
+    return x->samples != y->samples ? x->samples > y->samples : x->told_ns < y->told_ns;
+}
+
+static void choose(struct replaying *now, uint64_t told)
+{
+    if (told != now->choice) {
+        if (better(now, told, now->choice)) now->choice = told;
+        return;
     }
+    /* Told anew, the choice may have become slower than another. */
+    for (uint64_t c = 0; c < space_count(now->player->recorded->space); c++)
+        if (now->seen[c].told && better(now, c, now->choice)) now->choice = c;
+}
+
+static void take(struct replaying *now, struct arena *keep)
+{
+    const struct score_scale *scale = now->player->scale;
     struct outcome_of_run *outcome = now->outcome;
-    double rank = isfinite(now->choice_ns) ? score_rank(scale, now->choice_ns) : NAN;
+    double time_ns = INFINITY;
+    if (now->choice != UINT64_MAX) time_ns = now->player->recorded->config[now->choice].time_ns;
+    double rank = isfinite(time_ns) ? score_rank(scale, time_ns) : NAN;
     note(now->run, now->spent_s, rank, keep);
-    outcome->end_ns = now->choice_ns;
-    if (now->choice_ns <= scale->target) outcome->hit = true;
+    outcome->end_ns = time_ns;
+    if (time_ns <= scale->target) outcome->hit = true;
     for (int w = 0; w < 2; w++) {
-        if (now->choice_ns <= within[w] * scale->optimum && isinf(outcome->evals_to[w])) {
+        if (time_ns <= within[w] * scale->optimum && isinf(outcome->evals_to[w])) {
             outcome->evals_to[w] = (double)outcome->evals;
             outcome->seconds_to[w] = now->spent_s;
         }
@@ -151,37 +177,34 @@ static enum stax_status play(const struct player *player, uint64_t repeat, struc
         arena_destroy(arena);
         return status;
     }
-    uint64_t configs = space_count(problem.space);
-    struct seen *seen = ARENA_ARRAY(arena, struct seen, configs);
-    struct replaying now = {0, INFINITY, INFINITY, outcome, run};
+    struct replaying now = {player,  ARENA_ARRAY(arena, struct seen, space_count(problem.space)),
+                            0,       UINT64_MAX,
+                            outcome, run};
     *outcome = (struct outcome_of_run){
-        0, INFINITY, false, {INFINITY, INFINITY}, {INFINITY, INFINITY}};
+        .end_ns = INFINITY, .evals_to = {INFINITY, INFINITY}, .seconds_to = {INFINITY, INFINITY}};
     double *buffer = NULL;
     int room = 0;
     struct ask ask[ASKS];
     while (search_ask(search, ask, ASKS) > 0) {
-        struct seen *here = &seen[ask->config];
-        if (!here->compiled && outcome->evals == options->budget_configs) break;
-        if (room < ask->fidelity + 1) {
-            room = 2 * (ask->fidelity + 1);
+        struct seen *here = &now.seen[ask->config];
+        bool launched_out = options->budget_launches &&
+                            outcome->launches >= options->budget_launches;
+        if (launched_out || (!here->compiled && outcome->evals == options->budget_configs)) break;
+        int need = ask->fidelity > options->auto_samples ? ask->fidelity : options->auto_samples;
+        if (room <= need) {
+            room = 2 * need + 1;
             buffer = ARENA_ARRAY(arena, double, room);
         }
         struct trial trial;
+        int before = here->samples;
         outcome->evals += !here->compiled;
         now.spent_s += replay(player, repeat, ask, here, buffer, &trial);
+        outcome->launches += (uint64_t)(here->samples - before);
         if (now.spent_s > player->scale->budget_s) break; /* the answer would have come too late */
+        here->told = true;
         here->told_ns = trial_time_ns(&trial);
-        /* Told anew, the choice may have become slower than another. */
-        if (now.choice_ns == player->recorded->config[ask->config].time_ns &&
-            here->told_ns > now.choice_told) {
-            now.choice_told = INFINITY;
-            for (uint64_t c = 0; c < configs; c++)
-                if (seen[c].samples && seen[c].told_ns < now.choice_told) {
-                    now.choice_told = seen[c].told_ns;
-                    now.choice_ns = player->recorded->config[c].time_ns;
-                }
-        }
-        take(player, &now, ask->config, here->told_ns, keep);
+        choose(&now, ask->config);
+        take(&now, keep);
         search_tell(search, ask, &trial);
     }
     if (run->events && now.spent_s < player->scale->budget_s) /* its answer stands to the end */
@@ -311,6 +334,7 @@ static void summarise(const struct score_scale *scale, int runs, const struct sc
         hit += outcome[r].hit;
         for (int w = 0; w < 2; w++) inside[w] += outcome[r].end_ns <= within[w] * scale->optimum;
         result->mean_evals += (double)outcome[r].evals / runs;
+        result->mean_launches += (double)outcome[r].launches / runs;
         if (isfinite(outcome[r].end_ns)) {
             result->mean_excess += outcome[r].end_ns / scale->optimum - 1;
             ended++;
@@ -408,114 +432,4 @@ enum stax_status simulate(const struct recorded *recorded, const struct simulate
         STAX_TRY(simulate_one(&player, arena, &report->strategy[i]));
     }
     return STAX_OK;
-}
-
-/* ---- reports ---- */
-
-static void json_number(struct text *text, double value)
-{
-    if (isfinite(value))
-        text_printf(text, "%.6g", value);
-    else
-        text_add(text, "null");
-}
-
-static void json_interval(struct text *text, const char *name, const struct simulate_interval *of)
-{
-    text_printf(text, ", \"%s\": ", name);
-    json_number(text, of->value);
-    text_printf(text, ", \"%s_ci\": [", name);
-    json_number(text, of->low);
-    text_add(text, ", ");
-    json_number(text, of->high);
-    text_add(text, "]");
-}
-
-static void json_string(struct text *text, const char *string)
-{
-    text_add(text, "\"");
-    for (; *string; string++) {
-        if (*string == '"' || *string == '\\')
-            text_printf(text, "\\%c", *string);
-        else if ((unsigned char)*string < 0x20)
-            text_printf(text, "\\u%04x", *string);
-        else
-            text_add_n(text, string, 1);
-    }
-    text_add(text, "\"");
-}
-
-static void json_strategy(struct text *text, const struct simulate_result *result)
-{
-    text_add(text, "{\"name\": ");
-    json_string(text, result->name);
-    text_add(text, ", \"settings\": ");
-    json_string(text, result->settings);
-    json_interval(text, "score", &result->score);
-    text_add(text, ", \"score_mean_rank\": ");
-    json_number(text, result->score_mean_rank);
-    json_interval(text, "hit_target", &result->hit_target);
-    json_interval(text, "within_1pct", &result->within_1pct);
-    json_interval(text, "within_5pct", &result->within_5pct);
-    json_interval(text, "evals_to_1pct", &result->evals_to_1pct);
-    json_interval(text, "seconds_to_1pct", &result->seconds_to_1pct);
-    json_interval(text, "evals_to_5pct", &result->evals_to_5pct);
-    json_interval(text, "seconds_to_5pct", &result->seconds_to_5pct);
-    text_add(text, ", \"mean_evals\": ");
-    json_number(text, result->mean_evals);
-    text_add(text, ", \"mean_excess\": ");
-    json_number(text, result->mean_excess);
-    text_add(text, ", \"wall_s\": ");
-    json_number(text, result->wall_s);
-    text_add(text, "}");
-}
-
-const char *simulate_json(const struct simulate_report *report, struct arena *arena)
-{
-    struct text text = text_make(arena);
-    text_add(&text, "{\"space\": ");
-    json_string(&text, report->space);
-    text_printf(&text, ", \"configs\": %llu, \"valid\": %llu, \"optimum\": ",
-                (unsigned long long)report->configs, (unsigned long long)report->valid);
-    json_number(&text, report->optimum_ns);
-    text_add(&text, ", \"median\": ");
-    json_number(&text, report->median_ns);
-    text_add(&text, ", \"target\": ");
-    json_number(&text, report->target_ns);
-    text_add(&text, ", \"budget_s\": ");
-    json_number(&text, report->budget_s);
-    text_printf(&text, ", \"budget_evals\": %llu, \"repeats\": %d, \"strategies\": [",
-                (unsigned long long)report->budget_evals, report->repeats);
-    for (int i = 0; i < report->strategies; i++) {
-        text_add(&text, i ? ",\n  " : "\n  ");
-        json_strategy(&text, &report->strategy[i]);
-    }
-    text_add(&text, "\n]}\n");
-    return text_string(&text);
-}
-
-const char *simulate_table(const struct simulate_report *report, struct arena *arena)
-{
-    struct text text = text_make(arena);
-    text_printf(
-        &text,
-        "%s: %llu configurations, %llu ran, best %.6g us, budget %.4g s (%llu evaluations of "
-        "random search), %d repeats\n",
-        report->space, (unsigned long long)report->configs, (unsigned long long)report->valid,
-        report->optimum_ns / 1e3, report->budget_s, (unsigned long long)report->budget_evals,
-        report->repeats);
-    text_printf(&text, "%-28s %22s %8s %8s %8s %10s %10s %8s\n", "strategy", "score (95 %)",
-                "target", "in 1 %", "in 5 %", "evals 1 %", "s to 1 %", "evals");
-    for (int i = 0; i < report->strategies; i++) {
-        const struct simulate_result *r = &report->strategy[i];
-        text_printf(&text, "%-28s %7.3f [%6.3f,%6.3f] %8.2f %8.2f %8.2f ", r->name, r->score.value,
-                    r->score.low, r->score.high, r->hit_target.value, r->within_1pct.value,
-                    r->within_5pct.value);
-        if (isnan(r->evals_to_1pct.value))
-            text_printf(&text, "%10s %10s", "-", "-");
-        else
-            text_printf(&text, "%10.0f %10.0f", r->evals_to_1pct.value, r->seconds_to_1pct.value);
-        text_printf(&text, " %8.0f\n", r->mean_evals);
-    }
-    return text_string(&text);
 }

@@ -44,6 +44,11 @@ struct simulate_options {
     int candidates;              /* heuristic set of the kernel, if known */
     const uint64_t *candidate;
     int threads; /* 0: one a processor */
+    /* Noise: an ask with fidelity AUTO is told the statistic of so many recorded samples; 0: the
+     * objective. */
+    int auto_samples;
+    bool auto_mean;           /* their mean instead of their median */
+    uint64_t budget_launches; /* timed samples of a run in all; 0: no limit */
 };
 
 enum { SIMULATE_POINTS = 1000 }; /* equidistant times of the score (published) */
@@ -60,9 +65,9 @@ struct simulate_result {
     struct simulate_interval hit_target; /* share of runs that reached the target of `cutoff` */
     struct simulate_interval within_1pct, within_5pct; /* of what the run ended with */
     struct simulate_interval evals_to_1pct, seconds_to_1pct, evals_to_5pct,
-        seconds_to_5pct;            /* medians */
-    double mean_evals, mean_excess; /* configurations measured; end / optimum - 1 */
-    double wall_s;                  /* our own time */
+        seconds_to_5pct;                           /* medians */
+    double mean_evals, mean_launches, mean_excess; /* configurations, samples; end / optimum - 1 */
+    double wall_s;                                 /* our own time */
     double *low, *middle,
         *high; /* best so far at the SIMULATE_POINTS times: quartiles and median over runs, ns */
 };
