@@ -29,7 +29,11 @@ const struct run_case run_cases[] = {
     {.kernel = "softmax", .arg = {"x=f32[7,333]"}},
     {.kernel = "softmax", .arg = {"x=bf16[5,2048]"}},
     {.kernel = "layer_norm", .arg = {"x=f32[5,4096]"}},
+    {.kernel = "layer_norm", .arg = {"x=f32[11,111]", "w=f32[111]", "b=f32[111]"}},
     {.kernel = "layer_norm", .arg = {"x=bf16[9,1000]", "w=bf16[1000]", "b=bf16[1000]"}},
+    {.kernel = "rms_norm", .arg = {"x=f32[3,4096]"}},
+    {.kernel = "rms_norm", .arg = {"x=f32[17,100]", "w=f32[100]"}},
+    {.kernel = "rms_norm", .arg = {"x=bf16[6,1032]", "w=bf16[1032]"}},
     {.expr = "kernel columns(x: f32[1025, 8]) { return sum(2 * x + 0.25, axis=0) }"},
     {.expr = "kernel columns_wide(x: f32[300, 260]) { return max(x * x, axis=0) }"},
     {.expr = "kernel columns_odd(x: f32[1000, 37]) { return sum(x, axis=0) }"},
@@ -227,10 +231,11 @@ int run_choose(const struct space *space, const struct cg_candidates *candidates
     for (int tries = 0; tries < 4000 && count < most; tries++) {
         uint64_t config = tries < candidates->count ? candidates->config[tries]
                           : tries == candidates->count ? candidates->safe : space_sample(space, &rng);
-        bool fresh = tries == 0;
+        bool fresh = tries <= candidates->count || tries >= 2000, known = false;
         space_unrank(space, config, values);
         for (int p = 0; p < space_params(space); p++) fresh |= !shown[p][values[p]];
-        if (!fresh) continue;
+        for (int i = 0; i < count; i++) known |= out[i] == config;
+        if (!fresh || known) continue;
         for (int p = 0; p < space_params(space); p++) shown[p][values[p]] = true;
         out[count++] = config;
     }

@@ -45,7 +45,7 @@ void *run_library_entry(const struct run_library *library, int part, const char 
 
 void *run_library_symbol(const struct run_library *library, const char *name);
 
-/* Candidates and configurations that show values not shown yet, at most `most`. Returns how many. */
+/* Distinct configurations: candidates and the safe one, then such as show values not shown yet, then random ones. */
 int run_choose(const struct space *space, const struct cg_candidates *candidates, uint64_t *out, int most);
 
 /* Memory of every buffer of a job: inputs from `truth`, outputs and scratch poisoned by `poison`, counters zero. */
