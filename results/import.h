@@ -1,8 +1,8 @@
-/* Other tuners' files as plain tables: Kernel Tuner caches and T4 results (both also gzipped, and cut off in the
- * middle), and T1 descriptions of a space. Part of results.h.
+/* Other tuners' files as plain tables: Kernel Tuner caches and T4 results (both also gzipped, and
+ * cut off in the middle), and T1 descriptions of a space. Part of results.h.
  *
- * A recording is indexed by the rank of a configuration in its space, which holds exactly the recorded configurations.
- * Times are read as the writers mean them: milliseconds. */
+ * A recording is indexed by the rank of a configuration in its space, which holds exactly the
+ * recorded configurations. Times are read as the writers mean them: milliseconds. */
 #ifndef STAX_RESULTS_IMPORT_H
 #define STAX_RESULTS_IMPORT_H
 
@@ -17,13 +17,14 @@ struct recording_row {
     double time_ns;      /* the recorded time (their mean); INFINITY unless OK */
     int samples;
     const double *sample_ns; /* all recorded samples, in the order taken */
-    double compile_s, verify_s, benchmark_s; /* recorded costs; T4 without one: the sum of the samples */
-    double overhead_s;                       /* framework and strategy */
-    int64_t time_unix_ns;                    /* 0 when absent */
+    double compile_s, verify_s,
+        benchmark_s;      /* recorded costs; T4 without one: the sum of the samples */
+    double overhead_s;    /* framework and strategy */
+    int64_t time_unix_ns; /* 0 when absent */
 };
 
 struct recording {
-    const char *format; /* "Kernel Tuner cache" or "T4" */
+    const char *format;                                /* "Kernel Tuner cache" or "T4" */
     const char *device, *kernel, *problem, *objective; /* "" when absent; problem "4096x4096" */
     struct space *space;
     uint64_t rows; /* space_count(space) */
@@ -31,23 +32,26 @@ struct recording {
     bool cut_off; /* the file ended early; what was complete is here */
 };
 
-/* Reads either format, by its content. errors: STAX_IO, STAX_FORMAT naming the file and what is wrong. */
-enum stax_status import_recording(const char *path, struct arena *arena, struct recording **recording);
+/* Reads either format, by its content. errors: STAX_IO, STAX_FORMAT naming the file and what is
+ * wrong. */
+enum stax_status import_recording(const char *path, struct arena *arena,
+                                  struct recording **recording);
 
 struct t1 {
-    struct space *space; /* finished */
+    struct space *space;                         /* finished */
     const char *kernel, *language, *kernel_file; /* "" when absent */
     bool has_default;
     uint64_t default_config; /* of the Default values, when all are given and valid */
 };
 
-/* errors: STAX_IO, STAX_FORMAT; STAX_USAGE with a caret for a value list or condition that cannot be read. */
+/* errors: STAX_IO, STAX_FORMAT; STAX_USAGE with a caret for a value list or condition that cannot
+ * be read. */
 enum stax_status import_t1(const char *path, struct arena *arena, struct t1 *t1);
 
-/* The content of a file, gunzipped where it is gzip; NUL-terminated. A gzip stream that ends early gives what there
- * is, and `*cut_off`. */
-enum stax_status import_read_file(const char *path, struct arena *arena, char **text, size_t *length,
-                                  bool *cut_off);
+/* The content of a file, gunzipped where it is gzip; NUL-terminated. A gzip stream that ends early
+ * gives what there is, and `*cut_off`. */
+enum stax_status import_read_file(const char *path, struct arena *arena, char **text,
+                                  size_t *length, bool *cut_off);
 /* Is this text of a T1 file? (For callers that take either.) */
 bool import_is_t1(const char *text);
 

@@ -14,12 +14,14 @@
 /* A fully parenthesised form, to compare shapes. */
 static void show(struct text *out, const struct expr *expr)
 {
-    static const char *const ops[] = {"-", "+", "not", "+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^",
-                                      "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "in", "not in"};
-    static const char *const heads[] = {[EXPR_AND] = "and", [EXPR_OR] = "or", [EXPR_CALL] = "call",
-                                        [EXPR_INDEX] = "index", [EXPR_SLICE] = "slice", [EXPR_LIST] = "list",
-                                        [EXPR_TUPLE] = "tuple", [EXPR_IF] = "if", [EXPR_LAMBDA] = "lambda",
-                                        [EXPR_EACH] = "each", [EXPR_COMPARE] = "cmp", [EXPR_ATTRIBUTE] = "."};
+    static const char *const ops[] = {"-", "+",  "not", "+",  "-",  "*",  "/",  "//",
+                                      "%", "**", "@",   "&",  "|",  "^",  "<<", ">>",
+                                      "<", "<=", ">",   ">=", "==", "!=", "in", "not in"};
+    static const char *const heads[] = {
+        [EXPR_AND] = "and",     [EXPR_OR] = "or",       [EXPR_CALL] = "call",
+        [EXPR_INDEX] = "index", [EXPR_SLICE] = "slice", [EXPR_LIST] = "list",
+        [EXPR_TUPLE] = "tuple", [EXPR_IF] = "if",       [EXPR_LAMBDA] = "lambda",
+        [EXPR_EACH] = "each",   [EXPR_COMPARE] = "cmp", [EXPR_ATTRIBUTE] = "."};
     switch (expr->kind) {
     case EXPR_INT: text_printf(out, "%lld", (long long)expr->i); return;
     case EXPR_FLOAT: text_printf(out, "%g", expr->f); return;
@@ -59,10 +61,11 @@ static void test_shapes(void **state)
         {"x if n > 32 else y if z else w", "(if (cmp n > 32) x (if z y w))"},
         {"(if n > 32 then x else x * 2) / n", "(/ (if (cmp n > 32) x (* x 2)) n)"},
         {"f(a, axis=-1, keep=True)", "(call f a axis= (- 1) keep= True)"},
-        {"f(score=(i, j) -> i - j, m = i -> i)", "(call f score= (lambda i= j= (- i j)) m= (lambda i= i))"},
+        {"f(score=(i, j) -> i - j, m = i -> i)",
+         "(call f score= (lambda i= j= (- i j)) m= (lambda i= i))"},
         {"() -> 1", "(lambda 1)"},
-        {"x[:, None, 1:2, ::3, 4:]",
-         "(index x (slice None None None) None (slice 1 2 None) (slice None None 3) (slice 4 None None))"},
+        {"x[:, None, 1:2, ::3, 4:]", "(index x (slice None None None) None (slice 1 2 None) (slice "
+                                     "None None 3) (slice 4 None None))"},
         {"(1,)", "(tuple 1)"},
         {"((1), 2)", "(tuple 1 2)"},
         {"[2**i for i in range(6) if i % 2]", "(each (** 2 i) i= (call range 6) (% i 2))"},
@@ -74,7 +77,8 @@ static void test_shapes(void **state)
     for (size_t i = 0; i < STAX_COUNT(cases); i++) {
         struct expr *expr;
         struct text out = text_make(arena);
-        if (expr_parse_text("t", cases[i][0], arena, &expr) != STAX_OK) fail_msg("%s", status_message());
+        if (expr_parse_text("t", cases[i][0], arena, &expr) != STAX_OK)
+            fail_msg("%s", status_message());
         show(&out, expr);
         assert_string_equal(text_string(&out), cases[i][1]);
     }
@@ -107,14 +111,18 @@ static void test_parse_errors(void **state)
         {"(a", "t:1:3: expected `)` but found the end\n    (a\n      ^"},
         {"()", "t:1:1: expected a value between the parentheses\n    ()\n    ^^"},
         {"a +", "t:1:4: expected a value but found the end\n    a +\n       ^"},
-        {"a + if b then c else d",
-         "t:1:5: expected a value but found `if`: put it in parentheses\n    a + if b then c else d\n        ^^"},
+        {"a + if b then c else d", "t:1:5: expected a value but found `if`: put it in "
+                                   "parentheses\n    a + if b then c else d\n        ^^"},
         {"x[]", "t:1:3: expected an index but found `]`\n    x[]\n      ^"},
-        {"f(a=1, 2)", "t:1:8: a plain argument cannot follow one with a keyword\n    f(a=1, 2)\n           ^"},
-        {"(1, b) -> b", "t:1:2: expected the name of a parameter before `->`\n    (1, b) -> b\n     ^"},
-        {"if a then b", "t:1:12: expected `else` but found the end\n    if a then b\n               ^"},
+        {"f(a=1, 2)",
+         "t:1:8: a plain argument cannot follow one with a keyword\n    f(a=1, 2)\n           ^"},
+        {"(1, b) -> b",
+         "t:1:2: expected the name of a parameter before `->`\n    (1, b) -> b\n     ^"},
+        {"if a then b",
+         "t:1:12: expected `else` but found the end\n    if a then b\n               ^"},
         {"a.1", "t:1:2: expected the end or an operator but found `.1`\n    a.1\n     ^^"},
-        {"[x for 1 in y]", "t:1:8: expected the name of a variable but found `1`\n    [x for 1 in y]\n           ^"},
+        {"[x for 1 in y]",
+         "t:1:8: expected the name of a variable but found `1`\n    [x for 1 in y]\n           ^"},
         {"a $", "t:1:3: unexpected character `$`\n    a $\n      ^"},
     };
     struct arena *arena = arena_create();
@@ -126,7 +134,8 @@ static void test_parse_errors(void **state)
     arena_destroy(arena);
 }
 
-static char *repeat(struct arena *arena, const char *head, const char *part, int times, const char *tail)
+static char *repeat(struct arena *arena, const char *head, const char *part, int times,
+                    const char *tail)
 {
     struct text out = text_make(arena);
     text_add(&out, head);
@@ -138,31 +147,44 @@ static char *repeat(struct arena *arena, const char *head, const char *part, int
 /* Whatever the nesting or the length, an answer or one message; never a crash. */
 static void test_depth(void **state)
 {
-    static const char *const parts[] = {"(", "[", "-", "not ", "f(", "x[", "2**", "a if b else ", "if ", "i -> ", "(a, "};
+    static const char *const parts[] = {
+        "(", "[", "-", "not ", "f(", "x[", "2**", "a if b else ", "if ", "i -> ", "(a, "};
     struct arena *arena = arena_create();
     struct expr *expr;
     for (size_t i = 0; i < STAX_COUNT(parts); i++) {
-        assert_int_equal(expr_parse_text("t", repeat(arena, "", parts[i], 100000, "1"), arena, &expr), STAX_USAGE);
+        assert_int_equal(
+            expr_parse_text("t", repeat(arena, "", parts[i], 100000, "1"), arena, &expr),
+            STAX_USAGE);
         assert_non_null(strstr(status_message(), "nested too deeply"));
     }
     static const char *const chains[] = {"+ 1 ", ".T", "[0]", "(1)"};
     for (size_t i = 0; i < STAX_COUNT(chains); i++) {
-        assert_int_equal(expr_parse_text("t", repeat(arena, "a", chains[i], 900, ""), arena, &expr), STAX_OK);
-        assert_int_equal(expr_parse_text("t", repeat(arena, "a", chains[i], 100000, ""), arena, &expr), STAX_USAGE);
+        assert_int_equal(expr_parse_text("t", repeat(arena, "a", chains[i], 900, ""), arena, &expr),
+                         STAX_OK);
+        assert_int_equal(
+            expr_parse_text("t", repeat(arena, "a", chains[i], 100000, ""), arena, &expr),
+            STAX_USAGE);
         assert_non_null(strstr(status_message(), "too long"));
     }
-    assert_int_equal(expr_parse_text("t", repeat(arena, "", "(", 90, repeat(arena, "1", ")", 90, "")), arena, &expr),
+    assert_int_equal(expr_parse_text("t",
+                                     repeat(arena, "", "(", 90, repeat(arena, "1", ")", 90, "")),
+                                     arena, &expr),
                      STAX_OK);
-    assert_int_equal(expr_parse_text("t", repeat(arena, "1", " or 1", 100000, ""), arena, &expr), STAX_OK);
+    assert_int_equal(expr_parse_text("t", repeat(arena, "1", " or 1", 100000, ""), arena, &expr),
+                     STAX_OK);
     arena_destroy(arena);
 }
 
 static bool lookup(void *data, const char *name, struct value *value)
 {
-    if (strcmp(name, "n") == 0) *value = (struct value){.kind = VALUE_INT, .i = 12};
-    else if (strcmp(name, "h") == 0) *value = (struct value){.kind = VALUE_FLOAT, .f = 0.5};
-    else if (strcmp(name, "s") == 0) *value = (struct value){.kind = VALUE_TEXT, .text = "abc"};
-    else return false;
+    if (strcmp(name, "n") == 0)
+        *value = (struct value){.kind = VALUE_INT, .i = 12};
+    else if (strcmp(name, "h") == 0)
+        *value = (struct value){.kind = VALUE_FLOAT, .f = 0.5};
+    else if (strcmp(name, "s") == 0)
+        *value = (struct value){.kind = VALUE_TEXT, .text = "abc"};
+    else
+        return false;
     return true;
 }
 
@@ -172,13 +194,18 @@ static void test_eval(void **state)
     static const char *const cases[][2] = {
         {"7 // 2, -7 // 2, 7 // -2, -7 // -2", "[3, -4, -4, 3]"},
         {"7 % 3, -7 % 3, 7 % -3, -7 % -3", "[1, 2, -2, -1]"},
-        {"7.5 // 2, -7.5 // 2, -7.5 % 2, 7.5 % -2, 1 % 0.1", "[3.0, -4.0, 0.5, -0.5, 0.09999999999999995]"},
-        {"6 / 3, 1 / 3, 2 ** 10, 2 ** -1, 2 ** 0.5", "[2.0, 0.3333333333333333, 1024, 0.5, 1.4142135623730951]"},
+        {"7.5 // 2, -7.5 // 2, -7.5 % 2, 7.5 % -2, 1 % 0.1",
+         "[3.0, -4.0, 0.5, -0.5, 0.09999999999999995]"},
+        {"6 / 3, 1 / 3, 2 ** 10, 2 ** -1, 2 ** 0.5",
+         "[2.0, 0.3333333333333333, 1024, 0.5, 1.4142135623730951]"},
         {"1e16, 1e22, 5.0, 1e-5, 0.1 + 0.2", "[1e+16, 1e+22, 5.0, 1e-05, 0.30000000000000004]"},
-        {"True + True, True & False, True | 2, 6 ^ 3, 1 << 4, -8 >> 1, -1 >> 100", "[2, False, 3, 5, 16, -4, -1]"},
+        {"True + True, True & False, True | 2, 6 ^ 3, 1 << 4, -8 >> 1, -1 >> 100",
+         "[2, False, 3, 5, 16, -4, -1]"},
         {"1 == 1.0 == True, 'a' == 1, [1, 2] == [1.0, 2]", "[True, False, True]"},
-        {"9007199254740993 == 9007199254740992.0, 9007199254740993 > 9007199254740992.0", "[False, True]"},
-        {"1 < 2 < 3, 1 < 3 < 2, 3 in [1, 3], 3 not in [1, 3], 'b' in s", "[True, False, True, False, True]"},
+        {"9007199254740993 == 9007199254740992.0, 9007199254740993 > 9007199254740992.0",
+         "[False, True]"},
+        {"1 < 2 < 3, 1 < 3 < 2, 3 in [1, 3], 3 not in [1, 3], 'b' in s",
+         "[True, False, True, False, True]"},
         {"0 or 5, 0 and 5, 3 and 5, '' or s, not 0, not s", "[5, 0, 5, abc, True, False]"},
         {"n == 0 or 24 % n == 0, n != 0 and 1", "[True, 1]"},
         {"0 == 0 or 1 // 0", "True"},
@@ -187,14 +214,17 @@ static void test_eval(void **state)
         {"[1, 2] + list(range(32, 129, 32))", "[1, 2, 32, 64, 96, 128]"},
         {"[i*j for i in range(3) for j in range(i) if j % 2 == 0]", "[0, 0]"},
         {"[0] * 3, [] * 5, range(5, 0, -2), range(0)", "[[0, 0, 0], [], [5, 3, 1], []]"},
-        {"min(3, 1, 2), max([1, 5.5]), abs(-3), abs(-0.5), len([1, 2]), len(s), sum([1, 2.5]), sum(i for i in range(4))",
+        {"min(3, 1, 2), max([1, 5.5]), abs(-3), abs(-0.5), len([1, 2]), len(s), sum([1, 2.5]), "
+         "sum(i for i in range(4))",
          "[1, 5.5, 3, 0.5, 2, 3, 3.5, 6]"},
-        {"int(2.9), int(-2.9), int('7'), float(2), round(2.5), round(3.5), ceil(1.2), math.floor(-1.2), bool(2)",
+        {"int(2.9), int(-2.9), int('7'), float(2), round(2.5), round(3.5), ceil(1.2), "
+         "math.floor(-1.2), bool(2)",
          "[2, -2, 7, 2.0, 2, 4, 2, -2, True]"},
         {"log2(8), sqrt(9), math.ceil(math.log2(9)), gcd(12, 18), divisors(12), divisors(36)",
          "[3.0, 3.0, 4, 6, [1, 2, 3, 4, 6, 12], [1, 2, 3, 4, 6, 9, 12, 18, 36]]"},
         {"[1, 2, 3][-1], all([1, 0]), any([1, 0]), str(h) + 'x'", "[3, False, True, 0.5x]"},
-        {"9223372036854775807 + 0, -9223372036854775807 - 1", "[9223372036854775807, -9223372036854775808]"},
+        {"9223372036854775807 + 0, -9223372036854775807 - 1",
+         "[9223372036854775807, -9223372036854775808]"},
         {"[n for n in [1, 2]], n", "[[1, 2], 12]"},
         {"-0x10, +n, !n", "[-16, 12, False]"},
     };
@@ -204,7 +234,8 @@ static void test_eval(void **state)
         struct value value;
         char *text = arena_printf(arena, "(%s)", cases[i][0]);
         if (expr_parse_text("t", text, arena, &expr) != STAX_OK) fail_msg("%s", status_message());
-        if (expr_eval("t", expr, lookup, NULL, arena, &value) != STAX_OK) fail_msg("%s", status_message());
+        if (expr_eval("t", expr, lookup, NULL, arena, &value) != STAX_OK)
+            fail_msg("%s", status_message());
         assert_string_equal(value_text(&value, arena), cases[i][1]);
     }
     arena_destroy(arena);
@@ -250,7 +281,8 @@ static void test_eval_errors(void **state)
         struct value value;
         assert_int_equal(expr_parse_text("t", cases[i][0], arena, &expr), STAX_OK);
         assert_int_equal(expr_eval("t", expr, lookup, NULL, arena, &value), STAX_USAGE);
-        if (!strstr(status_message(), cases[i][1])) fail_msg("%s: %s", cases[i][0], status_message());
+        if (!strstr(status_message(), cases[i][1]))
+            fail_msg("%s: %s", cases[i][0], status_message());
     }
     arena_destroy(arena);
 }
@@ -265,7 +297,8 @@ static void test_names(void **state)
     struct arena *arena = arena_create();
     struct expr *expr;
     struct text out = text_make(arena);
-    const char *text = "a * min(b, a) + sum(i * c for i in range(d) if i != e) + f(k = g) + ((x, y) -> x + y + h)";
+    const char *text =
+        "a * min(b, a) + sum(i * c for i in range(d) if i != e) + f(k = g) + ((x, y) -> x + y + h)";
     assert_int_equal(expr_parse_text("t", text, arena, &expr), STAX_OK);
     expr_names(expr, collect, &out);
     assert_string_equal(text_string(&out), "a b d e c g h ");
@@ -275,8 +308,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_spans), cmocka_unit_test(test_parse_errors),
-        cmocka_unit_test(test_depth),  cmocka_unit_test(test_eval),  cmocka_unit_test(test_eval_errors),
+        cmocka_unit_test(test_shapes),       cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_parse_errors), cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_eval),         cmocka_unit_test(test_eval_errors),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

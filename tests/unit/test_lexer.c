@@ -13,9 +13,11 @@
 static void test_tokens(void **state)
 {
     struct arena *arena = arena_create();
-    struct lexer lexer = lexer_open("t", "f32[n in 2..4096=0x1F] -> a**b//2.5e1 'it''s' .5 1_000", arena);
-    static const char *const expected[] = {"f32", "[", "n", "in", "2",  "..", "4096", "=",  "0x1F", "]",   "->",
-                                           "a",   "**", "b", "//", "2.5e1", "'it'", "'s'", ".5", "1_000"};
+    struct lexer lexer = lexer_open("t", "f32[n in 2..4096=0x1F] -> a**b//2.5e1 'it''s' .5 1_000",
+                                    arena);
+    static const char *const expected[] = {"f32", "[",     "n",    "in",  "2",  "..",   "4096",
+                                           "=",   "0x1F",  "]",    "->",  "a",  "**",   "b",
+                                           "//",  "2.5e1", "'it'", "'s'", ".5", "1_000"};
     for (size_t i = 0; i < STAX_COUNT(expected); i++) {
         struct span span = lexer.token.span;
         assert_int_equal(span.length, strlen(expected[i]));
@@ -64,7 +66,8 @@ static void test_messages(void **state)
         const char *text, *message;
     } cases[] = {
         {"a $ b", "t:1:3: unexpected character `$`\n    a $ b\n      ^"},
-        {"a +\n\t\xc3\xa9 # x", "t:2:2: unexpected character `\xc3\xa9`\n    \t\xc3\xa9 # x\n    \t^"},
+        {"a +\n\t\xc3\xa9 # x",
+         "t:2:2: unexpected character `\xc3\xa9`\n    \t\xc3\xa9 # x\n    \t^"},
         {"\x01", "t:1:1: unexpected byte 0x01\n    ?\n    ^"},
         {"\xff", "t:1:1: unexpected byte 0xff\n    ?\n    ^"},
         {"# \xc3\xa4\xc3\xb6\n'abc", "t:2:1: this text has no closing quote\n    'abc\n    ^"},
@@ -126,8 +129,9 @@ static void test_long_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_escapes), cmocka_unit_test(test_is),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_columns), cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_tokens),  cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_is),      cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_long_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

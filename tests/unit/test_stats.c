@@ -53,7 +53,8 @@ static double coverage(int n, int low)
 
 static void test_ranks(void **state)
 {
-    static const int table[][3] = {{5, 0, 0}, {6, 1, 6}, {7, 1, 7}, {8, 1, 8}, {9, 2, 8}, {20, 6, 15}, {32, 10, 23}};
+    static const int table[][3] = {{5, 0, 0}, {6, 1, 6},   {7, 1, 7},   {8, 1, 8},
+                                   {9, 2, 8}, {20, 6, 15}, {32, 10, 23}};
     int low, high;
     for (size_t i = 0; i < STAX_COUNT(table); i++) {
         stats_median_ranks(table[i][0], 0.95, &low, &high);
@@ -78,8 +79,9 @@ static void test_draws(void **state)
         double q, delta;
         uint64_t book, exact, thousand; /* thousand: without replacement of 1000 */
     } table[] = {
-        {0.05, 0.05, 60, 59, 57},  {0.05, 0.01, 93, 90, 86},   {0.01, 0.05, 300, 299, 258}, {0.1, 0.1, 24, 22, 22},
-        {0.01, 0.01, 461, 459, 368}, {0.5, 0.25, 3, 2, 2},     {0.001, 0.05, 2996, 2995, 950},
+        {0.05, 0.05, 60, 59, 57},       {0.05, 0.01, 93, 90, 86},    {0.01, 0.05, 300, 299, 258},
+        {0.1, 0.1, 24, 22, 22},         {0.01, 0.01, 461, 459, 368}, {0.5, 0.25, 3, 2, 2},
+        {0.001, 0.05, 2996, 2995, 950},
     };
     for (size_t i = 0; i < STAX_COUNT(table); i++) {
         double q = table[i].q, delta = table[i].delta;
@@ -128,8 +130,9 @@ static void test_wilson(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary), cmocka_unit_test(test_many),         cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_draws),   cmocka_unit_test(test_long_product), cmocka_unit_test(test_wilson),
+        cmocka_unit_test(test_summary),      cmocka_unit_test(test_many),
+        cmocka_unit_test(test_ranks),        cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_long_product), cmocka_unit_test(test_wilson),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
