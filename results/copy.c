@@ -26,8 +26,8 @@ enum stax_status copy_ask_space(const char *path, uint64_t bytes)
         fits = false;
         error = EFBIG;
     }
-    if (fits && fallocate(fd, FALLOC_FL_KEEP_SIZE, info.st_size, (off_t)bytes) != 0 && errno != EOPNOTSUPP &&
-        errno != ENOSYS) {
+    if (fits && fallocate(fd, FALLOC_FL_KEEP_SIZE, info.st_size, (off_t)bytes) != 0 &&
+        errno != EOPNOTSUPP && errno != ENOSYS) {
         fits = false;
         error = errno;
     }
@@ -37,8 +37,10 @@ enum stax_status copy_ask_space(const char *path, uint64_t bytes)
     }
     close(fd);
     if (fits) return STAX_OK;
-    STAX_RETURN(STAX_IO, "cannot write %s: %s; free space: the journals stay and are added at the next start", path,
-                strerror(error));
+    STAX_RETURN(
+        STAX_IO,
+        "cannot write %s: %s; free space: the journals stay and are added at the next start", path,
+        strerror(error));
 }
 
 struct copy {
@@ -55,8 +57,8 @@ static enum stax_status start_copy(struct copy *copy, const char *target)
     STAX_TRY(h5_open(target, true, DB_WAIT_MS, &copy->target));
     copy->present_count = copy->present_capacity = copy->target->rows[TABLE_runs];
     copy->present = ARENA_ARRAY(copy->arena, struct hash128, copy->present_count);
-    return h5_read_column(copy->target, COLUMN_runs_uuid, 0, copy->present_count, copy->arena, copy->present,
-                          sizeof *copy->present);
+    return h5_read_column(copy->target, COLUMN_runs_uuid, 0, copy->present_count, copy->arena,
+                          copy->present, sizeof *copy->present);
 }
 
 static bool is_present(struct copy *copy, struct hash128 uuid)
@@ -65,9 +67,10 @@ static bool is_present(struct copy *copy, struct hash128 uuid)
         if (hash128_equal(copy->present[i], uuid)) return true;
     }
     if (copy->present_count == copy->present_capacity) {
-        copy->present_capacity = copy->present_capacity ? 2 * copy->present_capacity : 64; /* chosen */
-        copy->present = arena_grow(copy->arena, copy->present, copy->present_count, copy->present_capacity,
-                                   sizeof *copy->present);
+        copy->present_capacity = copy->present_capacity ? 2 * copy->present_capacity
+                                                        : 64; /* chosen */
+        copy->present = arena_grow(copy->arena, copy->present, copy->present_count,
+                                   copy->present_capacity, sizeof *copy->present);
     }
     copy->present[copy->present_count++] = uuid;
     return false;
@@ -95,7 +98,8 @@ static enum stax_status copy_run(struct copy *copy, struct h5file *source, uint6
     if (status == STAX_OK) {
         status = copy_batch(copy, &batch);
     } else if (copy->lenient) {
-        log_write(LOG_WARNING, "run %llu is left out: %s", (unsigned long long)run, status_message());
+        log_write(LOG_WARNING, "run %llu is left out: %s", (unsigned long long)run,
+                  status_message());
         copy->copied->damaged++;
         status = STAX_OK;
     }
@@ -105,7 +109,8 @@ static enum stax_status copy_run(struct copy *copy, struct h5file *source, uint6
 
 static enum stax_status copy_rows(struct copy *copy, struct h5file *source)
 {
-    for (uint64_t run = 0; run < source->rows[TABLE_runs]; run++) STAX_TRY(copy_run(copy, source, run));
+    for (uint64_t run = 0; run < source->rows[TABLE_runs]; run++)
+        STAX_TRY(copy_run(copy, source, run));
     return STAX_OK;
 }
 
@@ -119,7 +124,8 @@ static enum stax_status end_copy(struct copy *copy, enum stax_status status)
     return status != STAX_OK ? status_set(status, "%s", why) : closed;
 }
 
-static enum stax_status copy_h5(const char *from, const char *to, bool lenient, struct db_copied *copied)
+static enum stax_status copy_h5(const char *from, const char *to, bool lenient,
+                                struct db_copied *copied)
 {
     struct h5file *source;
     struct copy copy = {.arena = arena_create(), .copied = copied, .lenient = lenient};
@@ -144,8 +150,10 @@ static enum stax_status copy_view(struct copy *copy, struct view *view)
 {
     STAX_TRY(copy_rows(copy, view->file));
     for (uint64_t i = 0; i < view->runs - view->file_runs; i++) {
-        if (view->journal_live[i]) copy->copied->live++;
-        else STAX_TRY(copy_batch(copy, &view->journal[i]));
+        if (view->journal_live[i])
+            copy->copied->live++;
+        else
+            STAX_TRY(copy_batch(copy, &view->journal[i]));
     }
     return STAX_OK;
 }
@@ -173,8 +181,10 @@ enum stax_status db_merge(struct db *db, const char *from, struct db_copied *cop
     struct stat own, other;
     int lock;
     *copied = (struct db_copied){0};
-    if (stat(db->path, &own) == 0 && stat(from, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino) {
-        STAX_RETURN(STAX_USAGE, "%s and %s are the same file: name another to merge from", db->path, from);
+    if (stat(db->path, &own) == 0 && stat(from, &other) == 0 && own.st_dev == other.st_dev &&
+        own.st_ino == other.st_ino) {
+        STAX_RETURN(STAX_USAGE, "%s and %s are the same file: name another to merge from", db->path,
+                    from);
     }
     STAX_TRY(db_fold(db));
     STAX_TRY(db_lock(db, LOCK_EX, &lock));
@@ -185,7 +195,8 @@ enum stax_status db_merge(struct db *db, const char *from, struct db_copied *cop
 }
 
 /* A new file under a temporary name, given its name when it is whole. */
-static enum stax_status make_new(const char *from, const char *to, bool repair, struct db_copied *copied)
+static enum stax_status make_new(const char *from, const char *to, bool repair,
+                                 struct db_copied *copied)
 {
     *copied = (struct db_copied){0};
     if (access(to, F_OK) == 0) STAX_RETURN(STAX_USAGE, "%s exists: name a new file", to);

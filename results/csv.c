@@ -1,5 +1,5 @@
-/* Trials as CSV (RFC 4180): one row a trial, one column a parameter; see results.h. The trial's own columns come from
- * record.def, so that a new one shows up by itself. */
+/* Trials as CSV (RFC 4180): one row a trial, one column a parameter; see results.h. The trial's own
+ * columns come from record.def, so that a new one shows up by itself. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static void put_member(struct csv *csv, const struct record_column *column, cons
     case KIND_TEXT: put_cell(csv, *(const char *const *)member); break;
     case KIND_BOOL: text_add(&csv->text, *(const uint8_t *)member ? "1" : "0"); break;
     case KIND_ENUM:
-        put_cell(csv, record_enum_names((enum record_enum)column->of, &count)[*(const uint8_t *)member]);
+        put_cell(csv,
+                 record_enum_names((enum record_enum)column->of, &count)[*(const uint8_t *)member]);
         break;
     case KIND_HEX:
         hash128_hex(*(const struct hash128 *)member, hex);
@@ -72,7 +73,8 @@ static void collect_params(struct csv *csv, const struct batch *batch)
         if (find_param(csv, row->name) >= 0) continue;
         if (csv->params == csv->capacity) {
             csv->capacity = csv->capacity ? 2 * csv->capacity : 16;
-            csv->param = arena_grow(csv->arena, csv->param, (size_t)csv->params, (size_t)csv->capacity, sizeof *csv->param);
+            csv->param = arena_grow(csv->arena, csv->param, (size_t)csv->params,
+                                    (size_t)csv->capacity, sizeof *csv->param);
         }
         csv->param[csv->params++] = arena_text(csv->arena, row->name);
     }
@@ -94,7 +96,8 @@ static bool name_taken(const char *name)
 
 static void put_head(struct csv *csv)
 {
-    for (size_t i = 0; i < STAX_COUNT(run_columns); i++) text_printf(&csv->text, "%s%s", i ? "," : "", run_columns[i]);
+    for (size_t i = 0; i < STAX_COUNT(run_columns); i++)
+        text_printf(&csv->text, "%s%s", i ? "," : "", run_columns[i]);
     for (int i = 0; i < csv->params; i++) {
         text_add(&csv->text, name_taken(csv->param[i]) ? ",param_" : ",");
         put_cell(csv, csv->param[i]);
@@ -105,8 +108,8 @@ static void put_head(struct csv *csv)
     text_add(&csv->text, "\n");
 }
 
-static void put_trial(struct csv *csv, const struct batch *batch, uint64_t run, const struct trials_row *trial,
-                      const char **cells)
+static void put_trial(struct csv *csv, const struct batch *batch, uint64_t run,
+                      const struct trials_row *trial, const char **cells)
 {
     const struct runs_row *of = BATCH_ROWS(batch, runs);
     const struct kernels_row *kernel = BATCH_ROWS(batch, kernels);
@@ -159,7 +162,8 @@ enum stax_status db_csv(struct db *db, uint64_t run, struct arena *arena, const 
     STAX_TRY(view_open(db, &view));
     uint64_t first = 0;
     enum stax_status status = run == UINT64_MAX ? STAX_OK : view_find(&view, run, &first);
-    if (status == STAX_OK) status = put_runs(&csv, &view, first, run == UINT64_MAX ? view.runs : first + 1);
+    if (status == STAX_OK)
+        status = put_runs(&csv, &view, first, run == UINT64_MAX ? view.runs : first + 1);
     view_close(&view);
     if (status == STAX_OK) *text = text_string(&csv.text);
     return status;

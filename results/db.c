@@ -20,7 +20,8 @@ static enum stax_status default_path(struct arena *arena, const char **path)
     } else if (home && home[0]) {
         *path = arena_printf(arena, "%s/.local/share/stax-tune/results.h5", home);
     } else {
-        STAX_RETURN(STAX_USAGE, "neither XDG_DATA_HOME nor HOME is set: name a database with --db FILE");
+        STAX_RETURN(STAX_USAGE,
+                    "neither XDG_DATA_HOME nor HOME is set: name a database with --db FILE");
     }
     return STAX_OK;
 }
@@ -31,8 +32,8 @@ static enum stax_status make_folders(const char *path, struct arena *arena)
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(folder, 0777) != 0 && errno != EEXIST && access(folder, X_OK) != 0) {
-            STAX_RETURN(STAX_IO, "cannot create the folder %s: %s; name another database with --db", folder,
-                        strerror(errno));
+            STAX_RETURN(STAX_IO, "cannot create the folder %s: %s; name another database with --db",
+                        folder, strerror(errno));
         }
         *slash = '/';
     }
@@ -65,7 +66,8 @@ static enum stax_status create_locked(struct db *db, struct arena *scratch)
     const char *fresh = arena_printf(scratch, "%s.new", db->path);
     unlink(fresh); /* of a crash: whoever creates holds the lock */
     enum stax_status status = h5_create(fresh, false);
-    if (status == STAX_OK && renameat2(AT_FDCWD, fresh, AT_FDCWD, db->path, RENAME_NOREPLACE) != 0) {
+    if (status == STAX_OK &&
+        renameat2(AT_FDCWD, fresh, AT_FDCWD, db->path, RENAME_NOREPLACE) != 0) {
         /* EINVAL: a file system that cannot; the lock and the look above have to do */
         bool made = errno == EEXIST || (errno == EINVAL && rename(fresh, db->path) == 0);
         if (!made) status = status_set(STAX_IO, "cannot create %s: %s", db->path, strerror(errno));
@@ -102,8 +104,10 @@ enum stax_status db_renew(struct db *db)
     if (status == STAX_OK && rename(fresh, db->path) != 0) {
         status = status_set(STAX_IO, "cannot replace %s: %s", db->path, strerror(errno));
     }
-    if (status == STAX_OK) status = sync_folder(db->path, scratch);
-    else unlink(fresh);
+    if (status == STAX_OK)
+        status = sync_folder(db->path, scratch);
+    else
+        unlink(fresh);
     arena_destroy(scratch);
     return status;
 }
@@ -125,7 +129,8 @@ static enum stax_status open_db(struct db *db, bool create)
     }
     STAX_TRY(status);
     status = db_fold(db);
-    if (status != STAX_OK) log_write(LOG_WARNING, "%s", status_message()); /* what is there can still be read */
+    if (status != STAX_OK)
+        log_write(LOG_WARNING, "%s", status_message()); /* what is there can still be read */
     return rec_index_load(db);
 }
 
@@ -148,8 +153,10 @@ enum stax_status db_open(const char *path, bool create, struct arena *arena, str
     arena_defer(arena, close_db, db);
     enum stax_status status = open_db(db, create);
     if (status == STAX_LIMIT) status = STAX_IO; /* its lock was held for too long */
-    if (status != STAX_OK) db_close(db);
-    else *out = db;
+    if (status != STAX_OK)
+        db_close(db);
+    else
+        *out = db;
     return status;
 }
 

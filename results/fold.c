@@ -1,5 +1,6 @@
-/* Folding: journals of dead runs move into the HDF5 file. A journal is deleted only after the file was opened again and the run
- * read back equals it; a crash anywhere leaves the journal, and a run that is already in the file is not added twice. */
+/* Folding: journals of dead runs move into the HDF5 file. A journal is deleted only after the file
+ * was opened again and the run read back equals it; a crash anywhere leaves the journal, and a run
+ * that is already in the file is not added twice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,11 +32,13 @@ static void set_aside(const char *path, const char *why)
     char aside[4096]; /* PATH_MAX of Linux */
     snprintf(aside, sizeof aside, "%s.torn", path);
     bool moved = rename(path, aside) == 0;
-    log_write(LOG_WARNING, "%s: %s; what could be read is in the database, the journal is kept as %s", path, why,
+    log_write(LOG_WARNING,
+              "%s: %s; what could be read is in the database, the journal is kept as %s", path, why,
               moved ? aside : path);
 }
 
-static enum stax_status find_run(struct h5file *file, struct hash128 uuid, struct arena *arena, int64_t *run)
+static enum stax_status find_run(struct h5file *file, struct hash128 uuid, struct arena *arena,
+                                 int64_t *run)
 {
     uint64_t count = file->rows[TABLE_runs];
     struct hash128 *all = ARENA_ARRAY(arena, struct hash128, count);
@@ -51,9 +54,12 @@ enum stax_status db_writable(struct db *db)
 {
     struct h5file *file;
     STAX_TRY(h5_open(db->path, true, db->wait_ms, &file));
-    bool good = !file->finalised && file->minor == RECORD_SCHEMA_MINOR, newer = file->minor > RECORD_SCHEMA_MINOR;
+    bool good = !file->finalised && file->minor == RECORD_SCHEMA_MINOR,
+         newer = file->minor > RECORD_SCHEMA_MINOR;
     STAX_TRY(h5_close(file));
-    if (newer) STAX_RETURN(STAX_UNSUPPORTED, "%s is of a newer version: update stax-tune to add to it", db->path);
+    if (newer)
+        STAX_RETURN(STAX_UNSUPPORTED, "%s is of a newer version: update stax-tune to add to it",
+                    db->path);
     return good ? STAX_OK : db_renew(db);
 }
 
@@ -68,18 +74,20 @@ static enum stax_status open_file(struct folding *folding)
 /* Remembers the journal for the end: `fd` keeps its lock until it is deleted. */
 static void remember(struct folding *folding, struct folded folded)
 {
-    folding->folded = arena_grow(folding->arena, folding->folded, (size_t)folding->count, (size_t)folding->count + 1,
-                                 sizeof *folding->folded);
+    folding->folded = arena_grow(folding->arena, folding->folded, (size_t)folding->count,
+                                 (size_t)folding->count + 1, sizeof *folding->folded);
     folding->folded[folding->count++] = folded;
 }
 
-static enum stax_status append_journal(struct folding *folding, const char *path, int fd, struct arena *scratch)
+static enum stax_status append_journal(struct folding *folding, const char *path, int fd,
+                                       struct arena *scratch)
 {
     struct batch batch;
     struct journal_report report;
     STAX_TRY(journal_read(path, scratch, &batch, &report));
     if (report.newer) {
-        log_write(LOG_WARNING, "%s is of a newer version and is left alone: update stax-tune", path);
+        log_write(LOG_WARNING, "%s is of a newer version and is left alone: update stax-tune",
+                  path);
         close(fd);
         return STAX_OK;
     }
@@ -88,9 +96,13 @@ static enum stax_status append_journal(struct folding *folding, const char *path
         close(fd);
         return STAX_OK;
     }
-    if (report.torn) log_write(LOG_WARNING, "%s: %s after %llu records", path, report.torn, (unsigned long long)report.records);
+    if (report.torn)
+        log_write(LOG_WARNING, "%s: %s after %llu records", path, report.torn,
+                  (unsigned long long)report.records);
     struct runs_row *run = BATCH_ROWS(&batch, runs);
-    if (run->unfinished[0]) log_write(LOG_WARNING, "a run of %s ended while it measured %s", run->strategy, run->unfinished);
+    if (run->unfinished[0])
+        log_write(LOG_WARNING, "a run of %s ended while it measured %s", run->strategy,
+                  run->unfinished);
     run->check = rec_batch_check(&batch);
     STAX_TRY(open_file(folding));
     int64_t present;
@@ -99,7 +111,11 @@ static enum stax_status append_journal(struct folding *folding, const char *path
         STAX_TRY(copy_ask_space(folding->db->path, h5_append_bytes(&batch)));
         STAX_TRY(h5_append(folding->file, &batch));
     }
-    remember(folding, (struct folded){.path = path, .uuid = run->uuid, .check = run->check, .torn = report.torn != NULL, .fd = fd});
+    remember(folding, (struct folded){.path = path,
+                                      .uuid = run->uuid,
+                                      .check = run->check,
+                                      .torn = report.torn != NULL,
+                                      .fd = fd});
     return STAX_OK;
 }
 
@@ -121,7 +137,8 @@ static enum stax_status take_journal(struct folding *folding, const char *path)
     return status;
 }
 
-static enum stax_status verify(struct folding *folding, struct h5file *file, const struct folded *folded)
+static enum stax_status verify(struct folding *folding, struct h5file *file,
+                               const struct folded *folded)
 {
     struct arena *scratch = arena_create();
     struct batch batch;
@@ -129,13 +146,14 @@ static enum stax_status verify(struct folding *folding, struct h5file *file, con
     enum stax_status status = find_run(file, folded->uuid, scratch, &run);
     if (status == STAX_OK && run >= 0) status = h5_read_run(file, (uint64_t)run, scratch, &batch);
     bool same = status == STAX_OK && run >= 0 && rec_batch_check(&batch) == folded->check;
-    if (same && folded->torn) set_aside(folded->path, "its end is damaged");
+    if (same && folded->torn)
+        set_aside(folded->path, "its end is damaged");
     else if (same && unlink(folded->path) != 0 && errno != ENOENT) {
         status = status_set(STAX_IO, "cannot remove %s: %s", folded->path, strerror(errno));
     }
     if (status == STAX_OK && !same) {
-        status = status_set(STAX_FORMAT, "%s: a run read back differs from its journal; %s is kept", folding->db->path,
-                            folded->path);
+        status = status_set(STAX_FORMAT, "%s: a run read back differs from its journal; %s is kept",
+                            folding->db->path, folded->path);
     }
     arena_destroy(scratch);
     return status;
@@ -147,7 +165,8 @@ static enum stax_status verify_all(struct folding *folding)
     struct h5file *file;
     STAX_TRY(h5_open(folding->db->path, false, folding->db->wait_ms, &file));
     enum stax_status status = STAX_OK;
-    for (int i = 0; i < folding->count && status == STAX_OK; i++) status = verify(folding, file, &folding->folded[i]);
+    for (int i = 0; i < folding->count && status == STAX_OK; i++)
+        status = verify(folding, file, &folding->folded[i]);
     h5_close(file);
     return status;
 }
@@ -159,7 +178,8 @@ static void remove_leftovers(struct db *db, struct arena *arena)
     if (db_journals(db, true, arena, &paths, &count) != STAX_OK) return;
     for (int i = 0; i < count; i++) {
         int fd = open(paths[i], O_RDWR | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(paths[i]); /* its run never began */
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlink(paths[i]); /* its run never began */
         if (fd >= 0) close(fd);
     }
 }
@@ -176,8 +196,10 @@ static enum stax_status fold_locked(struct db *db, struct arena *arena)
     char why[1024]; /* closing after a failed write fails as well, and would say less */
     snprintf(why, sizeof why, "%s", status_message());
     enum stax_status closed = h5_close(folding.file);
-    if (status != STAX_OK) status_set(status, "%s", why);
-    else status = closed;
+    if (status != STAX_OK)
+        status_set(status, "%s", why);
+    else
+        status = closed;
     if (status == STAX_OK) status = verify_all(&folding);
     for (int i = 0; i < folding.count; i++) close(folding.folded[i].fd);
     return status;
@@ -193,7 +215,8 @@ enum stax_status db_fold(struct db *db)
         status = db_lock(db, LOCK_EX, &lock);
         if (status == STAX_OK) status = fold_locked(db, arena);
         if (status == STAX_LIMIT || status == STAX_UNSUPPORTED) {
-            log_write(LOG_WARNING, "%s; the journals stay and are added at the next start", status_message());
+            log_write(LOG_WARNING, "%s; the journals stay and are added at the next start",
+                      status_message());
             status = STAX_OK;
         }
     }

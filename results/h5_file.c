@@ -12,16 +12,18 @@
 #include "results/h5.h"
 
 enum {
-    FINAL_CHUNK = 4096, /* measured: 17 B of a 200 B record with shuffle and deflate 1, 54 B at 1024 */
-    BLOB_CHUNK = 16384, /* chosen */
+    FINAL_CHUNK =
+        4096, /* measured: 17 B of a 200 B record with shuffle and deflate 1, 54 B at 1024 */
+    BLOB_CHUNK = 16384,  /* chosen */
     COMPACT_LINKS = 256, /* more than any table has columns: links stay in the group's header */
-    RETRY_MS = 20,      /* chosen */
+    RETRY_MS = 20,       /* chosen */
 };
 
 void h5_quiet(void)
 {
     static bool started;
-    if (!started) H5dont_atexit(); /* a file that could not be written must not be tried again at exit */
+    if (!started)
+        H5dont_atexit(); /* a file that could not be written must not be tried again at exit */
     started = true;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -46,7 +48,8 @@ enum stax_status h5_error(const char *path, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    STAX_RETURN(STAX_IO, "%s: cannot %s: %s", path, what, cause[0] ? cause : "HDF5 gives no reason");
+    STAX_RETURN(STAX_IO, "%s: cannot %s: %s", path, what,
+                cause[0] ? cause : "HDF5 gives no reason");
 }
 
 static hid_t enum_type(const char *const *names, int count)
@@ -61,7 +64,8 @@ static hid_t enum_type(const char *const *names, int count)
 
 hid_t h5_disk_type(const struct record_column *column)
 {
-    static const char *const truth[] = {"FALSE", "TRUE"}; /* the names by which h5py knows a boolean */
+    static const char *const truth[] = {"FALSE",
+                                        "TRUE"}; /* the names by which h5py knows a boolean */
     int count;
     const char *const *names;
     hid_t type;
@@ -100,7 +104,8 @@ hid_t h5_commit_type(void)
     return type;
 }
 
-/* Of variable length: h5py gives a str for those, bytes for fixed ones. They are written once, with the file. */
+/* Of variable length: h5py gives a str for those, bytes for fixed ones. They are written once, with
+ * the file. */
 static bool put_text_attribute(hid_t object, const char *name, const char *value)
 {
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
@@ -114,8 +119,8 @@ static bool put_text_attribute(hid_t object, const char *name, const char *value
     return good;
 }
 
-static bool create_dataset(hid_t group, const char *name, hid_t type, int chunk, bool finalised, const char *unit,
-                           const char *about)
+static bool create_dataset(hid_t group, const char *name, hid_t type, int chunk, bool finalised,
+                           const char *unit, const char *about)
 {
     hsize_t none = 0, unlimited = H5S_UNLIMITED, chunk_rows = (hsize_t)chunk;
     hid_t space = H5Screate_simple(1, &none, &unlimited), plist = H5Pcreate(H5P_DATASET_CREATE);
@@ -146,16 +151,18 @@ static bool create_table(hid_t file, enum record_table table, bool finalised)
         const struct record_column *column = &record_columns[i];
         hid_t type = h5_disk_type(column);
         char about[256];
-        snprintf(about, sizeof about, "%s%s%s", column->about, column->kind == KIND_REF ? "; row of /" : "",
+        snprintf(about, sizeof about, "%s%s%s", column->about,
+                 column->kind == KIND_REF ? "; row of /" : "",
                  column->kind == KIND_REF    ? record_tables[column->of].name
                  : column->kind == KIND_TEXT ? "; row of /texts"
                                              : "");
-        good = create_dataset(group, column->name, type, finalised ? FINAL_CHUNK : of->chunk, finalised,
-                              column->unit, about);
+        good = create_dataset(group, column->name, type, finalised ? FINAL_CHUNK : of->chunk,
+                              finalised, column->unit, about);
         H5Tclose(type);
     }
     if (good && table == TABLE_texts) {
-        good = create_dataset(group, H5_TEXT_BYTES, H5T_STD_U8LE, BLOB_CHUNK, finalised, "B", "all texts, end to end");
+        good = create_dataset(group, H5_TEXT_BYTES, H5T_STD_U8LE, BLOB_CHUNK, finalised, "B",
+                              "all texts, end to end");
     }
     if (group >= 0) H5Gclose(group);
     return good;
@@ -165,12 +172,15 @@ static bool create_commit(hid_t file)
 {
     struct h5_commit zero = {0};
     hsize_t one = 1;
-    hid_t type = h5_commit_type(), space = H5Screate_simple(1, &one, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t type = h5_commit_type(), space = H5Screate_simple(1, &one, NULL),
+          plist = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_layout(plist, H5D_CONTIGUOUS); /* allocated now, afterwards overwritten in place */
     H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY);
     hid_t dataset = H5Dcreate2(file, "commit", type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    bool good = dataset >= 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &zero) >= 0 &&
-                put_text_attribute(dataset, "about", "rows of each table that are whole; trust nothing beyond");
+    bool good = dataset >= 0 &&
+                H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &zero) >= 0 &&
+                put_text_attribute(dataset, "about",
+                                   "rows of each table that are whole; trust nothing beyond");
     if (dataset >= 0) H5Dclose(dataset);
     H5Pclose(plist);
     H5Sclose(space);
@@ -196,7 +206,8 @@ enum stax_status h5_create(const char *path, bool finalised)
     h5_quiet();
     hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), fapl = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_link_creation_order(fcpl, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-    /* The newest format has smaller chunk indexes, but needs h5clear after a crash (measured): for copies only. */
+    /* The newest format has smaller chunk indexes, but needs h5clear after a crash (measured): for
+     * copies only. */
     if (finalised) H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     hid_t file = H5Fcreate(path, H5F_ACC_EXCL, fcpl, fapl);
     H5Pclose(fcpl);
@@ -207,8 +218,8 @@ enum stax_status h5_create(const char *path, bool finalised)
         good = create_table(file, (enum record_table)table, finalised);
     }
     int *fd;
-    good = good && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&fd) >= 0 &&
-           fsync(*fd) == 0;
+    good = good && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0 &&
+           H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&fd) >= 0 && fsync(*fd) == 0;
     enum stax_status status = good ? STAX_OK : h5_error(path, "create it");
     if (H5Fclose(file) < 0 && status == STAX_OK) status = h5_error(path, "create it");
     return status;
@@ -224,21 +235,27 @@ static enum stax_status look_at(const char *path, bool write, uint64_t *bytes)
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         STAX_RETURN(STAX_NOTFOUND, "there is no database %s: name another with --db", path);
     }
-    if (fd < 0) STAX_RETURN(STAX_IO, "cannot read %s: %s; name another database with --db", path, strerror(errno));
+    if (fd < 0)
+        STAX_RETURN(STAX_IO, "cannot read %s: %s; name another database with --db", path,
+                    strerror(errno));
     bool known = fstat(fd, &info) == 0;
     ssize_t got = known && S_ISREG(info.st_mode) ? read(fd, head, sizeof head) : 0;
     close(fd);
     if (known && S_ISDIR(info.st_mode)) {
-        STAX_RETURN(STAX_FORMAT, "%s is a folder, not a database: name a file in it with --db", path);
+        STAX_RETURN(STAX_FORMAT, "%s is a folder, not a database: name a file in it with --db",
+                    path);
     }
     if (known && S_ISREG(info.st_mode) && info.st_size == 0) {
-        STAX_RETURN(STAX_FORMAT, "%s is empty, not a database: remove it or name another with --db", path);
+        STAX_RETURN(STAX_FORMAT, "%s is empty, not a database: remove it or name another with --db",
+                    path);
     }
     if (got != (ssize_t)sizeof head || memcmp(head, signature, sizeof head)) {
-        STAX_RETURN(STAX_FORMAT, "%s is not a stax-tune database (no HDF5 file): name another with --db", path);
+        STAX_RETURN(STAX_FORMAT,
+                    "%s is not a stax-tune database (no HDF5 file): name another with --db", path);
     }
     if (write && access(path, W_OK) != 0) {
-        STAX_RETURN(STAX_IO, "cannot write %s: %s; name another database with --db", path, strerror(errno));
+        STAX_RETURN(STAX_IO, "cannot write %s: %s; name another database with --db", path,
+                    strerror(errno));
     }
     *bytes = (uint64_t)info.st_size;
     return STAX_OK;
@@ -257,18 +274,22 @@ static enum stax_status open_waiting(const char *path, bool write, int wait_ms, 
     for (int waited = 0;; waited += RETRY_MS) {
         *id = H5Fopen(path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, H5P_DEFAULT);
         int *fd;
-        if (*id >= 0 && H5Fget_vfd_handle(*id, H5P_DEFAULT, (void **)&fd) >= 0) fcntl(*fd, F_SETFD, FD_CLOEXEC);
+        if (*id >= 0 && H5Fget_vfd_handle(*id, H5P_DEFAULT, (void **)&fd) >= 0)
+            fcntl(*fd, F_SETFD, FD_CLOEXEC);
         if (*id >= 0) return STAX_OK;
         bool locked = false;
         H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, find_lock, &locked);
         if (!locked) break;
         if (waited >= wait_ms) {
-            STAX_RETURN(STAX_IO, "%s is held open by another program: close it there or name another --db", path);
+            STAX_RETURN(STAX_IO,
+                        "%s is held open by another program: close it there or name another --db",
+                        path);
         }
         nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000}, NULL);
     }
     h5_error(path, "open it");
-    STAX_RETURN(STAX_FORMAT, "%s; the file is damaged: move it away or name another with --db", status_message());
+    STAX_RETURN(STAX_FORMAT, "%s; the file is damaged: move it away or name another with --db",
+                status_message());
 }
 
 /* Either kind of string. */
@@ -298,7 +319,8 @@ static bool get_text_attribute(hid_t object, const char *name, char *value, size
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    bool good = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1 &&
+    bool good = type >= 0 && H5Tget_class(type) == H5T_STRING &&
+                H5Sget_simple_extent_npoints(space) == 1 &&
                 read_text(attribute, type, value, bytes);
     if (space >= 0) H5Sclose(space);
     if (type >= 0) H5Tclose(type);
@@ -313,15 +335,19 @@ static enum stax_status read_root(struct h5file *file)
     if (!get_text_attribute(file->id, "stax_schema", schema, sizeof schema) ||
         sscanf(schema, "%d.%d", &major, &file->minor) != 2) {
         STAX_RETURN(STAX_FORMAT,
-                    "%s is not a stax-tune database (an HDF5 file of something else): name another with --db",
+                    "%s is not a stax-tune database (an HDF5 file of something else): name another "
+                    "with --db",
                     file->path);
     }
     get_text_attribute(file->id, "writer", writer, sizeof writer);
     get_text_attribute(file->id, "layout", layout, sizeof layout);
     file->finalised = strcmp(layout, "live") != 0;
     if (major > RECORD_SCHEMA_MAJOR) {
-        STAX_RETURN(STAX_FORMAT, "%s has schema %s, written by %s; this version reads %d.x: update stax-tune or name "
-                    "another --db", file->path, schema, writer, RECORD_SCHEMA_MAJOR);
+        STAX_RETURN(
+            STAX_FORMAT,
+            "%s has schema %s, written by %s; this version reads %d.x: update stax-tune or name "
+            "another --db",
+            file->path, schema, writer, RECORD_SCHEMA_MAJOR);
     }
     return STAX_OK;
 }
@@ -339,7 +365,8 @@ static enum stax_status read_commit(struct h5file *file)
     H5Tclose(type);
     H5Dclose(dataset);
     if (!good) return h5_error(file->path, "read /commit");
-    /* No filter packs better than about 1000 to 1, so larger counts are damage, and would ask for that much memory. */
+    /* No filter packs better than about 1000 to 1, so larger counts are damage, and would ask for
+     * that much memory. */
     uint64_t most = file->file_bytes * 1100;
     for (int i = 0; i < TABLE_COUNT; i++) {
         file->rows[i] = commit.rows[i];
@@ -350,7 +377,8 @@ static enum stax_status read_commit(struct h5file *file)
     return STAX_OK;
 }
 
-enum stax_status h5_open_column(struct h5file *file, const char *table, const char *name, uint64_t rows, hid_t *dataset)
+enum stax_status h5_open_column(struct h5file *file, const char *table, const char *name,
+                                uint64_t rows, hid_t *dataset)
 {
     char path[128];
     hsize_t extent = 0;
@@ -364,7 +392,8 @@ enum stax_status h5_open_column(struct h5file *file, const char *table, const ch
     if (good) return STAX_OK;
     H5Dclose(*dataset);
     *dataset = -1;
-    STAX_RETURN(STAX_FORMAT, "%s: %s is shorter than /commit says: the file is damaged", file->path, path);
+    STAX_RETURN(STAX_FORMAT, "%s: %s is shorter than /commit says: the file is damaged", file->path,
+                path);
 }
 
 enum stax_status h5_open(const char *path, bool write, int wait_ms, struct h5file **out)
@@ -374,7 +403,11 @@ enum stax_status h5_open(const char *path, bool write, int wait_ms, struct h5fil
     STAX_TRY(look_at(path, write, &bytes));
     struct arena *arena = arena_create();
     struct h5file *file = ARENA_NEW(arena, struct h5file);
-    *file = (struct h5file){.path = arena_text(arena, path), .id = -1, .write = write, .file_bytes = bytes, .arena = arena};
+    *file = (struct h5file){.path = arena_text(arena, path),
+                            .id = -1,
+                            .write = write,
+                            .file_bytes = bytes,
+                            .arena = arena};
     enum stax_status status = open_waiting(path, write, wait_ms, &file->id);
     if (status == STAX_OK) status = read_root(file);
     if (status == STAX_OK) status = read_commit(file);

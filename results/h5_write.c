@@ -1,5 +1,5 @@
-/* Appending a run to the HDF5 file; see h5.h. Order: columns, flush, sync, commit, flush, sync. Without the first flush, 38 of 99
- * kills left a commit ahead of its data (measured). */
+/* Appending a run to the HDF5 file; see h5.h. Order: columns, flush, sync, commit, flush, sync.
+ * Without the first flush, 38 of 99 kills left a commit ahead of its data (measured). */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@ struct text_map {
     struct arena *arena;
     uint64_t slots, used;
     struct hash128 *hash;
-    int64_t *id; /* -1: empty */
+    int64_t *id;        /* -1: empty */
     struct batch fresh; /* rows of /texts to append */
     struct text bytes;  /* of these */
 };
@@ -27,7 +27,8 @@ struct append {
 static int64_t *map_slot(struct text_map *map, struct hash128 hash)
 {
     uint64_t slot = hash.low & (map->slots - 1);
-    while (map->id[slot] >= 0 && !hash128_equal(map->hash[slot], hash)) slot = (slot + 1) & (map->slots - 1);
+    while (map->id[slot] >= 0 && !hash128_equal(map->hash[slot], hash))
+        slot = (slot + 1) & (map->slots - 1);
     map->hash[slot] = hash;
     return &map->id[slot];
 }
@@ -75,14 +76,15 @@ static int64_t intern(struct h5file *file, const char *text)
     *id = (int64_t)(file->rows[TABLE_texts] + map->fresh.count[TABLE_texts]);
     map->used++;
     struct texts_row *row = BATCH_ADD(&map->fresh, texts);
-    *row = (struct texts_row){.offset = file->text_bytes + map->bytes.length, .length = length, .hash = hash};
+    *row = (struct texts_row){
+        .offset = file->text_bytes + map->bytes.length, .length = length, .hash = hash};
     text_add_n(&map->bytes, text, length);
     return *id;
 }
 
 /* Extends a dataset as far as needed and writes `count` elements from `begin`. */
-static enum stax_status write_part(struct h5file *file, const char *table, const char *name, hid_t type, uint64_t begin,
-                                   uint64_t count, const void *data)
+static enum stax_status write_part(struct h5file *file, const char *table, const char *name,
+                                   hid_t type, uint64_t begin, uint64_t count, const void *data)
 {
     hid_t dataset;
     STAX_TRY(h5_open_column(file, table, name, begin, &dataset));
@@ -90,7 +92,8 @@ static enum stax_status write_part(struct h5file *file, const char *table, const
     hid_t space = H5Dget_space(dataset);
     H5Sget_simple_extent_dims(space, &extent, NULL);
     H5Sclose(space);
-    bool good = extent >= need || H5Dset_extent(dataset, &need) >= 0; /* rows that a crash left are written over */
+    bool good = extent >= need ||
+                H5Dset_extent(dataset, &need) >= 0; /* rows that a crash left are written over */
     space = H5Dget_space(dataset);
     hid_t memory = H5Screate_simple(1, &length, NULL);
     good = good && H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &length, NULL) >= 0 &&
@@ -98,7 +101,8 @@ static enum stax_status write_part(struct h5file *file, const char *table, const
     enum stax_status status = good ? STAX_OK : h5_error(file->path, "write %s/%s", table, name);
     H5Sclose(memory);
     H5Sclose(space);
-    if (H5Dclose(dataset) < 0 && status == STAX_OK) status = h5_error(file->path, "write %s/%s", table, name);
+    if (H5Dclose(dataset) < 0 && status == STAX_OK)
+        status = h5_error(file->path, "write %s/%s", table, name);
     return status;
 }
 
@@ -107,8 +111,10 @@ static size_t disk_bytes(enum record_kind kind)
     return kind == KIND_HEX ? 32 : kind == KIND_TEXT ? 8 : record_kind_bytes[kind];
 }
 
-/* One member to what the file holds: texts to rows of /texts, references to rows of the file, hashes to digits. */
-static void to_disk(struct append *append, const struct record_column *column, const void *member, char *out)
+/* One member to what the file holds: texts to rows of /texts, references to rows of the file,
+ * hashes to digits. */
+static void to_disk(struct append *append, const struct record_column *column, const void *member,
+                    char *out)
 {
     if (column->kind == KIND_HEX) {
         char hex[33];
@@ -126,22 +132,25 @@ static void to_disk(struct append *append, const struct record_column *column, c
     }
 }
 
-static enum stax_status write_column(struct append *append, const struct record_column *column, uint64_t count,
-                                     const void *rows, uint64_t begin)
+static enum stax_status write_column(struct append *append, const struct record_column *column,
+                                     uint64_t count, const void *rows, uint64_t begin)
 {
     const struct record_table_row *of = &record_tables[column->table];
     size_t each = disk_bytes(column->kind);
     char *data = arena_array(append->scratch, count, each);
     for (uint64_t i = 0; i < count; i++) {
-        to_disk(append, column, (const char *)rows + i * of->row_bytes + column->at, data + i * each);
+        to_disk(append, column, (const char *)rows + i * of->row_bytes + column->at,
+                data + i * each);
     }
     hid_t type = h5_disk_type(column);
-    enum stax_status status = write_part(append->file, of->name, column->name, type, begin, count, data);
+    enum stax_status status = write_part(append->file, of->name, column->name, type, begin, count,
+                                         data);
     H5Tclose(type);
     return status;
 }
 
-static enum stax_status write_table(struct append *append, enum record_table table, const struct batch *batch)
+static enum stax_status write_table(struct append *append, enum record_table table,
+                                    const struct batch *batch)
 {
     const struct record_table_row *of = &record_tables[table];
     for (int i = of->first; batch->count[table] && i < of->first + of->count; i++) {
@@ -153,7 +162,8 @@ static enum stax_status write_table(struct append *append, enum record_table tab
 }
 
 /* The row of a table whose hash column equals `hash`, or -1. */
-static enum stax_status find_hash(struct append *append, int column, struct hash128 hash, int64_t *row)
+static enum stax_status find_hash(struct append *append, int column, struct hash128 hash,
+                                  int64_t *row)
 {
     uint64_t count = append->file->rows[record_columns[column].table];
     struct hash128 *all = ARENA_ARRAY(append->scratch, struct hash128, count);
@@ -171,7 +181,8 @@ static enum stax_status place(struct append *append)
     const struct batch *batch = append->batch;
     for (int i = 0; i < TABLE_COUNT; i++) append->base[i] = (int64_t)append->file->rows[i];
     int64_t kernel, space;
-    STAX_TRY(find_hash(append, COLUMN_kernels_identity, BATCH_ROWS(batch, kernels)->identity, &kernel));
+    STAX_TRY(
+        find_hash(append, COLUMN_kernels_identity, BATCH_ROWS(batch, kernels)->identity, &kernel));
     if (kernel >= 0) append->base[TABLE_kernels] = kernel;
     append->skip[TABLE_kernels] = kernel >= 0;
     if (!batch->count[TABLE_params]) return STAX_OK;
@@ -191,16 +202,18 @@ static enum stax_status write_rows(struct append *append)
     struct text_map *map = file->map; /* last: the columns above have filled it */
     STAX_TRY(write_table(append, TABLE_texts, &map->fresh));
     if (!map->bytes.length) return STAX_OK;
-    return write_part(file, record_tables[TABLE_texts].name, H5_TEXT_BYTES, H5T_STD_U8LE, file->text_bytes,
-                      map->bytes.length, map->bytes.bytes);
+    return write_part(file, record_tables[TABLE_texts].name, H5_TEXT_BYTES, H5T_STD_U8LE,
+                      file->text_bytes, map->bytes.length, map->bytes.bytes);
 }
 
 static enum stax_status flush(struct h5file *file)
 {
     int *fd;
     if (H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0) return h5_error(file->path, "write it");
-    if (H5Fget_vfd_handle(file->id, H5P_DEFAULT, (void **)&fd) < 0) return h5_error(file->path, "write it");
-    if (fdatasync(*fd) != 0) STAX_RETURN(STAX_IO, "cannot write %s to disk: %s", file->path, strerror(errno));
+    if (H5Fget_vfd_handle(file->id, H5P_DEFAULT, (void **)&fd) < 0)
+        return h5_error(file->path, "write it");
+    if (fdatasync(*fd) != 0)
+        STAX_RETURN(STAX_IO, "cannot write %s to disk: %s", file->path, strerror(errno));
     return STAX_OK;
 }
 
@@ -256,11 +269,13 @@ uint64_t h5_append_bytes(const struct batch *batch)
         const struct record_table_row *of = &record_tables[table];
         for (int i = of->first; i < of->first + of->count; i++) {
             const struct record_column *column = &record_columns[i];
-            /* whole chunks, and as much again for the index of the chunks (measured: under 2 KiB a column) */
+            /* whole chunks, and as much again for the index of the chunks (measured: under 2 KiB a
+             * column) */
             uint64_t rows = batch->count[table] + 2 * (uint64_t)of->chunk;
             bytes += rows * disk_bytes(column->kind) + 4096;
             const char *member = (const char *)batch->rows[table] + column->at;
-            for (uint64_t r = 0; column->kind == KIND_TEXT && r < batch->count[table]; r++, member += of->row_bytes) {
+            for (uint64_t r = 0; column->kind == KIND_TEXT && r < batch->count[table];
+                 r++, member += of->row_bytes) {
                 const char *text = *(const char *const *)(const void *)member;
                 if (text) bytes += strlen(text) + 8;
             }

@@ -1,5 +1,6 @@
-/* Stored trials by job, so that a look-up costs the same with a hundred thousand of them. What is in the file is read when it is
- * found; what is in journals, this process's own among them, is kept in memory. */
+/* Stored trials by job, so that a look-up costs the same with a hundred thousand of them. What is
+ * in the file is read when it is found; what is in journals, this process's own among them, is kept
+ * in memory. */
 #include <string.h>
 
 #include "base/log.h"
@@ -8,7 +9,7 @@
 struct entry {
     struct hash128 job;
     struct hash128 context;
-    int64_t row;  /* of /trials, or -1: `trial` */
+    int64_t row; /* of /trials, or -1: `trial` */
     const struct trial *trial;
     int32_t samples, fidelity;
     uint8_t outcome;
@@ -40,7 +41,8 @@ static void add(struct db *db, struct entry entry)
     struct index *index = db->index;
     if (index->count == index->capacity) {
         index->capacity = index->capacity ? 2 * index->capacity : 1024; /* chosen */
-        index->entries = arena_grow(db->arena, index->entries, index->count, index->capacity, sizeof entry);
+        index->entries = arena_grow(db->arena, index->entries, index->count, index->capacity,
+                                    sizeof entry);
         rebuild(db, 2 * index->capacity);
     }
     int64_t *slot = &index->newest[entry.job.low & (index->slots - 1)];
@@ -63,7 +65,8 @@ static void add_row(struct db *db, const struct batch *batch, uint64_t i, struct
     rows_to_trial(row, BATCH_ROWS(batch, samples) + row->samples, db->arena, trial);
     trial->message = arena_text(db->arena, row->message);
     trial->log = arena_text(db->arena, row->log);
-    add(db, (struct entry){row->job_hash, context, -1, trial, row->samples_count, row->fidelity, row->outcome, -1});
+    add(db, (struct entry){row->job_hash, context, -1, trial, row->samples_count, row->fidelity,
+                           row->outcome, -1});
 }
 
 void rec_index_add(struct db *db, const struct batch *batch)
@@ -71,10 +74,12 @@ void rec_index_add(struct db *db, const struct batch *batch)
     add_row(db, batch, batch->count[TABLE_trials] - 1, context_of(BATCH_ROWS(batch, runs)));
 }
 
-static enum stax_status read_columns(struct h5file *file, struct arena *scratch, struct trials_row *rows)
+static enum stax_status read_columns(struct h5file *file, struct arena *scratch,
+                                     struct trials_row *rows)
 {
-    static const int columns[] = {COLUMN_trials_run, COLUMN_trials_job_hash, COLUMN_trials_samples_count,
-                                  COLUMN_trials_fidelity, COLUMN_trials_outcome};
+    static const int columns[] = {COLUMN_trials_run, COLUMN_trials_job_hash,
+                                  COLUMN_trials_samples_count, COLUMN_trials_fidelity,
+                                  COLUMN_trials_outcome};
     for (size_t i = 0; i < STAX_COUNT(columns); i++) {
         STAX_TRY(h5_read_column(file, columns[i], 0, file->rows[TABLE_trials], scratch,
                                 (char *)rows + record_columns[columns[i]].at, sizeof *rows));
@@ -93,10 +98,12 @@ static enum stax_status load_file(struct db *db, struct h5file *file, struct are
     STAX_TRY(read_columns(file, scratch, row));
     for (uint64_t i = 0; i < trials; i++, row++) {
         if (row->run < 0 || (uint64_t)row->run >= runs) {
-            STAX_RETURN(STAX_FORMAT, "%s: a trial names a run that does not exist: the file is damaged", file->path);
+            STAX_RETURN(STAX_FORMAT,
+                        "%s: a trial names a run that does not exist: the file is damaged",
+                        file->path);
         }
-        add(db, (struct entry){row->job_hash, context[row->run], (int64_t)i, NULL, row->samples_count, row->fidelity,
-                               row->outcome, -1});
+        add(db, (struct entry){row->job_hash, context[row->run], (int64_t)i, NULL,
+                               row->samples_count, row->fidelity, row->outcome, -1});
     }
     return STAX_OK;
 }
@@ -110,7 +117,8 @@ enum stax_status rec_index_load(struct db *db)
     enum stax_status status = load_file(db, view.file, view.arena);
     for (uint64_t i = 0; status == STAX_OK && i < view.runs - view.file_runs; i++) {
         struct hash128 context = context_of(BATCH_ROWS(&view.journal[i], runs));
-        for (uint64_t t = 0; t < view.journal[i].count[TABLE_trials]; t++) add_row(db, &view.journal[i], t, context);
+        for (uint64_t t = 0; t < view.journal[i].count[TABLE_trials]; t++)
+            add_row(db, &view.journal[i], t, context);
     }
     view_close(&view);
     return status;
@@ -120,7 +128,8 @@ enum stax_status rec_index_load(struct db *db)
 static bool answers(const struct entry *entry, int fidelity)
 {
     if (entry->outcome != OUTCOME_OK) return !outcome_table[entry->outcome].again;
-    return fidelity == FIDELITY_AUTO ? entry->fidelity == FIDELITY_AUTO : entry->samples >= fidelity;
+    return fidelity == FIDELITY_AUTO ? entry->fidelity == FIDELITY_AUTO
+                                     : entry->samples >= fidelity;
 }
 
 static void copy_trial(const struct trial *from, struct arena *arena, struct trial *to)
@@ -132,27 +141,30 @@ static void copy_trial(const struct trial *from, struct arena *arena, struct tri
     to->sum_ns = arena_copy(arena, from->sum_ns, (size_t)from->samples * sizeof(double));
 }
 
-static enum stax_status read_trial(struct h5file *file, const struct entry *entry, struct arena *arena,
-                                   struct trial *trial, bool *found)
+static enum stax_status read_trial(struct h5file *file, const struct entry *entry,
+                                   struct arena *arena, struct trial *trial, bool *found)
 {
     struct trials_row row;
     if ((uint64_t)entry->row >= file->rows[TABLE_trials]) return STAX_OK;
     STAX_TRY(h5_read_rows(file, TABLE_trials, (uint64_t)entry->row, 1, arena, &row));
-    if (!hash128_equal(row.job_hash, entry->job)) return STAX_OK; /* the file was replaced meanwhile */
+    if (!hash128_equal(row.job_hash, entry->job))
+        return STAX_OK; /* the file was replaced meanwhile */
     uint64_t rows = file->rows[TABLE_samples];
     if (row.samples < 0 || row.samples_count < 0 || (uint64_t)row.samples > rows ||
         (uint64_t)row.samples_count > rows - (uint64_t)row.samples) {
-        STAX_RETURN(STAX_FORMAT, "%s: a trial names samples that do not exist: the file is damaged", file->path);
+        STAX_RETURN(STAX_FORMAT, "%s: a trial names samples that do not exist: the file is damaged",
+                    file->path);
     }
     struct samples_row *samples = ARENA_ARRAY(arena, struct samples_row, row.samples_count);
-    STAX_TRY(h5_read_rows(file, TABLE_samples, (uint64_t)row.samples, (uint64_t)row.samples_count, arena, samples));
+    STAX_TRY(h5_read_rows(file, TABLE_samples, (uint64_t)row.samples, (uint64_t)row.samples_count,
+                          arena, samples));
     rows_to_trial(&row, samples, arena, trial);
     *found = true;
     return STAX_OK;
 }
 
-static enum stax_status fetch(struct db *db, const struct entry *entry, struct arena *arena, struct trial *trial,
-                              bool *found)
+static enum stax_status fetch(struct db *db, const struct entry *entry, struct arena *arena,
+                              struct trial *trial, bool *found)
 {
     if (entry->row < 0) {
         copy_trial(entry->trial, arena, trial);
@@ -167,14 +179,15 @@ static enum stax_status fetch(struct db *db, const struct entry *entry, struct a
 }
 
 enum stax_status db_find_trial(struct db *db, struct hash128 job, const struct device_info *device,
-                               const char *protocol, uint64_t seed, int fidelity, struct arena *arena,
-                               struct trial *trial, bool *found)
+                               const char *protocol, uint64_t seed, int fidelity,
+                               struct arena *arena, struct trial *trial, bool *found)
 {
     struct index *index = db->index;
     struct hash128 context = rows_context(device, protocol, seed);
     bool other = false;
     *found = false;
-    for (int64_t i = index->newest[job.low & (index->slots - 1)]; i >= 0; i = index->entries[i].older) {
+    for (int64_t i = index->newest[job.low & (index->slots - 1)]; i >= 0;
+         i = index->entries[i].older) {
         const struct entry *entry = &index->entries[i];
         if (!hash128_equal(entry->job, job)) continue;
         bool same = hash128_equal(entry->context, context);
@@ -183,13 +196,15 @@ enum stax_status db_find_trial(struct db *db, struct hash128 job, const struct d
     }
     if (other && !index->said_other) {
         index->said_other = true;
-        log_write(LOG_INFO, "stored trials of this kernel are of another device, driver, compiler, protocol or seed "
+        log_write(LOG_INFO, "stored trials of this kernel are of another device, driver, compiler, "
+                            "protocol or seed "
                             "and are not used");
     }
     return STAX_OK;
 }
 
-static void give_result(const struct runs_row *run, struct arena *arena, struct run_result *result, bool *found)
+static void give_result(const struct runs_row *run, struct arena *arena, struct run_result *result,
+                        bool *found)
 {
     struct stored_run stored;
     struct kernels_row none = {0};
@@ -199,8 +214,8 @@ static void give_result(const struct runs_row *run, struct arena *arena, struct 
     *found = true;
 }
 
-enum stax_status db_find_run(struct db *db, const char *key, struct arena *arena, struct run_result *result,
-                             bool *found)
+enum stax_status db_find_run(struct db *db, const char *key, struct arena *arena,
+                             struct run_result *result, bool *found)
 {
     struct view view;
     *found = false;
@@ -210,7 +225,8 @@ enum stax_status db_find_run(struct db *db, const char *key, struct arena *arena
         if (run->complete && !strcmp(run->key, key)) give_result(run, arena, result, found);
     }
     struct runs_row *run = ARENA_ARRAY(view.arena, struct runs_row, view.file_runs);
-    enum stax_status status = h5_read_rows(view.file, TABLE_runs, 0, view.file_runs, view.arena, run);
+    enum stax_status status = h5_read_rows(view.file, TABLE_runs, 0, view.file_runs, view.arena,
+                                           run);
     for (uint64_t i = view.file_runs; status == STAX_OK && i-- > 0 && !*found;) {
         if (run[i].complete && !strcmp(run[i].key, key)) give_result(&run[i], arena, result, found);
     }

@@ -11,7 +11,8 @@
 
 #include "results/journal_format.h"
 
-/* chosen from the measured 0.3-4 ms of an fdatasync: under 0.2 % of the time, at most 2 s lost to a power cut */
+/* chosen from the measured 0.3-4 ms of an fdatasync: under 0.2 % of the time, at most 2 s lost to a
+ * power cut */
 static const int64_t SYNC_EVERY_NS = 2000000000;
 
 static int64_t now_ns(void)
@@ -21,7 +22,8 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void put_record(struct text *out, enum journal_kind kind, const struct text *payload, uint64_t number)
+static void put_record(struct text *out, enum journal_kind kind, const struct text *payload,
+                       uint64_t number)
 {
     text_put_u32(out, (uint32_t)payload->length);
     text_put_u32(out, kind);
@@ -39,8 +41,9 @@ static enum stax_status write_whole(struct journal *journal, const struct text *
         if (wrote < 0) {
             int error = errno;
             bool cut = ftruncate(journal->fd, (off_t)journal->bytes) == 0;
-            STAX_RETURN(STAX_IO, "cannot write %s: %s; free space or name another --db%s", journal->path,
-                        strerror(error), cut ? " (what was recorded before is kept)" : "");
+            STAX_RETURN(STAX_IO, "cannot write %s: %s; free space or name another --db%s",
+                        journal->path, strerror(error),
+                        cut ? " (what was recorded before is kept)" : "");
         }
         done += (size_t)wrote;
     }
@@ -91,8 +94,9 @@ enum stax_status journal_create(const char *path, const struct text *run, struct
     /* Locked and filled before it has its name: whoever finds it unlocked may take it for dead. */
     enum stax_status status = STAX_OK;
     if (flock(journal->fd, LOCK_EX | LOCK_NB) != 0) {
-        status = status_set(STAX_IO, "cannot lock %s: %s; put the database on a file system with locks (--db)",
-                            path, strerror(errno));
+        status = status_set(
+            STAX_IO, "cannot lock %s: %s; put the database on a file system with locks (--db)",
+            path, strerror(errno));
     }
     if (status == STAX_OK) status = write_opening(journal, run);
     if (status == STAX_OK && rename(fresh, path) != 0) {
@@ -105,11 +109,13 @@ enum stax_status journal_create(const char *path, const struct text *run, struct
     return status;
 }
 
-enum stax_status journal_append(struct journal *journal, enum journal_kind kind, const struct text *payload, bool sync)
+enum stax_status journal_append(struct journal *journal, enum journal_kind kind,
+                                const struct text *payload, bool sync)
 {
     STAX_CHECK(journal->fd >= 0);
     if (payload->length > JOURNAL_PAYLOAD_MAX) {
-        STAX_RETURN(STAX_LIMIT, "a record of %zu bytes is too long for %s", payload->length, journal->path);
+        STAX_RETURN(STAX_LIMIT, "a record of %zu bytes is too long for %s", payload->length,
+                    journal->path);
     }
     struct arena *scratch = arena_create();
     struct text record = text_make(scratch);

@@ -17,9 +17,11 @@ enum {
 };
 
 /* Seeded with kind and number, so that a record counts only as what it is and in its place. */
-static inline uint64_t journal_check(uint32_t kind, const void *payload, size_t length, uint64_t number)
+static inline uint64_t journal_check(uint32_t kind, const void *payload, size_t length,
+                                     uint64_t number)
 {
-    return hash_bytes(payload, length, number * 0x9e3779b97f4a7c15ull + kind); /* the golden ratio spreads */
+    return hash_bytes(payload, length,
+                      number * 0x9e3779b97f4a7c15ull + kind); /* the golden ratio spreads */
 }
 
 #endif

@@ -19,7 +19,8 @@ struct journal_reader {
     const char *started_text;
 };
 
-static enum stax_status read_file(const char *path, struct arena *arena, const unsigned char **bytes, size_t *length)
+static enum stax_status read_file(const char *path, struct arena *arena,
+                                  const unsigned char **bytes, size_t *length)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) STAX_RETURN(STAX_IO, "cannot read %s: %s", path, strerror(errno));
@@ -54,7 +55,8 @@ static bool take_run(struct journal_reader *reader, struct reader *payload, bool
         record_unpack(payload, &reader->layout, batch, &table);
         if (payload->bad) return false;
     }
-    if (batch->count[TABLE_runs] != (end ? 2u : 1u) || batch->count[TABLE_kernels] != 1) return false;
+    if (batch->count[TABLE_runs] != (end ? 2u : 1u) || batch->count[TABLE_kernels] != 1)
+        return false;
     struct runs_row *run = BATCH_ROWS(batch, runs);
     if (end) {
         run[0] = run[1];
@@ -76,7 +78,8 @@ static bool take_trial(struct journal_reader *reader, struct reader *payload)
 {
     struct batch *batch = reader->batch;
     int64_t trial = (int64_t)batch->count[TABLE_trials];
-    int64_t values = (int64_t)batch->count[TABLE_config_values], samples = (int64_t)batch->count[TABLE_samples];
+    int64_t values = (int64_t)batch->count[TABLE_config_values],
+            samples = (int64_t)batch->count[TABLE_samples];
     while (!payload->bad && payload->at < payload->length) {
         enum record_table table;
         void *row = record_unpack(payload, &reader->layout, batch, &table);
@@ -109,14 +112,16 @@ static bool take_pair(struct journal_reader *reader, struct reader *payload)
 }
 
 /* False when a record whose checksum holds does not make sense: then nothing of it stays. */
-static bool take_record(struct journal_reader *reader, uint32_t kind, const unsigned char *bytes, size_t length)
+static bool take_record(struct journal_reader *reader, uint32_t kind, const unsigned char *bytes,
+                        size_t length)
 {
     uint64_t before[TABLE_COUNT];
     memcpy(before, reader->batch->count, sizeof before);
     struct reader payload = {.bytes = bytes, .length = length};
     bool good = false;
     if (kind == JOURNAL_LAYOUT) {
-        good = !reader->has_layout && record_layout_get(&payload, reader->arena, &reader->layout) == STAX_OK;
+        good = !reader->has_layout &&
+               record_layout_get(&payload, reader->arena, &reader->layout) == STAX_OK;
         reader->has_layout = good;
     } else if (reader->has_layout && (kind == JOURNAL_RUN || reader->batch->count[TABLE_runs])) {
         switch (kind) {
@@ -132,7 +137,8 @@ static bool take_record(struct journal_reader *reader, uint32_t kind, const unsi
     return good;
 }
 
-static const char *read_records(struct journal_reader *reader, const unsigned char *bytes, size_t length)
+static const char *read_records(struct journal_reader *reader, const unsigned char *bytes,
+                                size_t length)
 {
     struct journal_report *report = reader->report;
     if (length < JOURNAL_HEADER_BYTES) return "its header is cut short";
@@ -149,7 +155,8 @@ static const char *read_records(struct journal_reader *reader, const unsigned ch
         uint32_t payload = reader_u32(&head), kind = reader_u32(&head);
         uint64_t check = reader_u64(&head);
         if (head.bad || payload > length - head.at) return "its last record is cut short";
-        if (check != journal_check(kind, bytes + head.at, payload, report->records)) return "a checksum differs";
+        if (check != journal_check(kind, bytes + head.at, payload, report->records))
+            return "a checksum differs";
         if (!take_record(reader, kind, bytes + head.at, payload)) return "a record makes no sense";
         report->records++;
         report->valid_bytes = head.at + payload;

@@ -1,4 +1,5 @@
-/* Parameter values as JSON texts, so that any reader of the database understands them; see rows.h. */
+/* Parameter values as JSON texts, so that any reader of the database understands them; see rows.h.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,12 @@ void json_put_text(struct text *text, const char *string)
 {
     text_add(text, "\"");
     for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
-        if (*c == '"' || *c == '\\') text_printf(text, "\\%c", *c);
-        else if (*c < 0x20) text_printf(text, "\\u%04x", *c);
-        else text_add_n(text, c, 1);
+        if (*c == '"' || *c == '\\')
+            text_printf(text, "\\%c", *c);
+        else if (*c < 0x20)
+            text_printf(text, "\\u%04x", *c);
+        else
+            text_add_n(text, c, 1);
     }
     text_add(text, "\"");
 }
@@ -26,7 +30,8 @@ static void put_float(struct text *text, double value)
         text_add(text, isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
         return;
     }
-    for (int precision = 15; precision <= 17; precision++) { /* 17 digits always read back the same */
+    for (int precision = 15; precision <= 17;
+         precision++) { /* 17 digits always read back the same */
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value) break;
     }
@@ -137,7 +142,8 @@ static bool get_value(const char **at, struct arena *arena, struct value *value,
         if (value->count && *(*at)++ != ',') return false;
         if (value->count == capacity) {
             capacity = capacity ? 2 * capacity : 8;
-            value->items = arena_grow(arena, value->items, (size_t)value->count, (size_t)capacity, sizeof *value);
+            value->items = arena_grow(arena, value->items, (size_t)value->count, (size_t)capacity,
+                                      sizeof *value);
         }
         if (!get_value(at, arena, &value->items[value->count], depth + 1)) return false;
         value->count++;

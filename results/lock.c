@@ -30,7 +30,8 @@ enum stax_status db_lock(struct db *db, int how, int *fd)
     if (*fd < 0 && how == LOCK_SH) *fd = open(db->lock_path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 && how == LOCK_SH) return STAX_OK;
     if (*fd < 0) {
-        STAX_RETURN(STAX_IO, "cannot create %s: %s; name a database in a folder you can write with --db",
+        STAX_RETURN(STAX_IO,
+                    "cannot create %s: %s; name a database in a folder you can write with --db",
                     db->lock_path, strerror(errno));
     }
     if (take_lock(*fd, how, db->wait_ms)) return STAX_OK;
@@ -48,7 +49,9 @@ void db_unlock(int fd)
 static const char *split(const char *path, struct arena *arena, const char **folder)
 {
     const char *slash = strrchr(path, '/');
-    *folder = !slash ? "." : slash == path ? "/" : arena_text_n(arena, path, (size_t)(slash - path));
+    *folder = !slash          ? "."
+              : slash == path ? "/"
+                              : arena_text_n(arena, path, (size_t)(slash - path));
     return slash ? slash + 1 : path;
 }
 
@@ -57,7 +60,8 @@ static bool is_journal(const char *name, const char *base, bool leftover)
     size_t length = strlen(base), mark = strlen(JOURNAL_MARK);
     if (strncmp(name, base, length) || strncmp(name + length, JOURNAL_MARK, mark)) return false;
     name += length + mark;
-    return strspn(name, "0123456789abcdef") == UUID_DIGITS && !strcmp(name + UUID_DIGITS, leftover ? ".new" : "");
+    return strspn(name, "0123456789abcdef") == UUID_DIGITS &&
+           !strcmp(name + UUID_DIGITS, leftover ? ".new" : "");
 }
 
 static int by_name(const void *a, const void *b)
@@ -65,14 +69,16 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-enum stax_status db_journals(const struct db *db, bool leftovers, struct arena *arena, const char ***paths, int *count)
+enum stax_status db_journals(const struct db *db, bool leftovers, struct arena *arena,
+                             const char ***paths, int *count)
 {
     const char *folder;
     const char *base = split(db->path, arena, &folder);
     *count = 0;
     *paths = NULL;
     DIR *open_folder = opendir(folder);
-    if (!open_folder) STAX_RETURN(STAX_IO, "cannot read the folder %s: %s", folder, strerror(errno));
+    if (!open_folder)
+        STAX_RETURN(STAX_IO, "cannot read the folder %s: %s", folder, strerror(errno));
     int capacity = 0;
     for (struct dirent *entry; (entry = readdir(open_folder));) {
         if (!is_journal(entry->d_name, base, leftovers)) continue;

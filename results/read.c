@@ -1,8 +1,8 @@
 /* Reading runs, in the file or still in a journal; see results.h. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -31,7 +31,8 @@ static enum stax_status read_journals(struct view *view)
     const char **paths;
     int count;
     struct hash128 *uuids = ARENA_ARRAY(view->arena, struct hash128, view->file_runs);
-    STAX_TRY(h5_read_column(view->file, COLUMN_runs_uuid, 0, view->file_runs, view->arena, uuids, sizeof *uuids));
+    STAX_TRY(h5_read_column(view->file, COLUMN_runs_uuid, 0, view->file_runs, view->arena, uuids,
+                            sizeof *uuids));
     STAX_TRY(db_journals(view->db, false, view->arena, &paths, &count));
     view->journal = ARENA_ARRAY(view->arena, struct batch, count);
     view->journal_live = ARENA_ARRAY(view->arena, bool, count);
@@ -39,7 +40,9 @@ static enum stax_status read_journals(struct view *view)
         uint64_t at = view->runs - view->file_runs;
         struct journal_report report;
         struct batch *batch = &view->journal[at];
-        if (journal_read(paths[i], view->arena, batch, &report) != STAX_OK || !batch->count[TABLE_runs]) continue;
+        if (journal_read(paths[i], view->arena, batch, &report) != STAX_OK ||
+            !batch->count[TABLE_runs])
+            continue;
         if (in_file(uuids, view->file_runs, BATCH_ROWS(batch, runs)->uuid)) continue;
         view->journal_live[at] = is_live(paths[i]);
         view->runs++;
@@ -80,14 +83,16 @@ enum stax_status view_run(struct view *view, uint64_t run, struct arena *arena, 
 /* Texts of a journal's rows live in the view; those given out must outlive it. */
 static void keep_texts(enum record_table table, void *row, struct arena *arena)
 {
-    for (int c = record_tables[table].first; c < record_tables[table].first + record_tables[table].count; c++) {
+    for (int c = record_tables[table].first;
+         c < record_tables[table].first + record_tables[table].count; c++) {
         if (record_columns[c].kind != KIND_TEXT) continue;
         const char **member = (const char **)(void *)((char *)row + record_columns[c].at);
         *member = arena_text(arena, *member);
     }
 }
 
-static enum stax_status list_run(struct view *view, uint64_t number, struct arena *arena, struct stored_run *stored)
+static enum stax_status list_run(struct view *view, uint64_t number, struct arena *arena,
+                                 struct stored_run *stored)
 {
     struct runs_row run;
     struct kernels_row kernel;
@@ -95,7 +100,8 @@ static enum stax_status list_run(struct view *view, uint64_t number, struct aren
     if (number < view->file_runs) {
         STAX_TRY(h5_read_rows(view->file, TABLE_runs, number, 1, arena, &run));
         if (run.kernel < 0 || (uint64_t)run.kernel >= view->file->rows[TABLE_kernels]) {
-            STAX_RETURN(STAX_FORMAT, "%s: run %llu names a kernel that does not exist: the file is damaged",
+            STAX_RETURN(STAX_FORMAT,
+                        "%s: run %llu names a kernel that does not exist: the file is damaged",
                         view->file->path, (unsigned long long)number);
         }
         STAX_TRY(h5_read_rows(view->file, TABLE_kernels, (uint64_t)run.kernel, 1, arena, &kernel));
@@ -113,7 +119,8 @@ static enum stax_status list_run(struct view *view, uint64_t number, struct aren
     return STAX_OK;
 }
 
-enum stax_status db_runs(struct db *db, struct arena *arena, struct stored_run **runs, uint64_t *count)
+enum stax_status db_runs(struct db *db, struct arena *arena, struct stored_run **runs,
+                         uint64_t *count)
 {
     struct view view;
     *count = 0;
@@ -121,7 +128,8 @@ enum stax_status db_runs(struct db *db, struct arena *arena, struct stored_run *
     *runs = ARENA_ARRAY(arena, struct stored_run, view.runs);
     db->listed = ARENA_ARRAY(db->arena, struct hash128, view.runs);
     enum stax_status status = STAX_OK;
-    for (uint64_t i = 0; i < view.runs && status == STAX_OK; i++) status = list_run(&view, i, arena, &(*runs)[i]);
+    for (uint64_t i = 0; i < view.runs && status == STAX_OK; i++)
+        status = list_run(&view, i, arena, &(*runs)[i]);
     if (status == STAX_OK) *count = db->listed_count = view.runs;
     view_close(&view);
     return status;
@@ -132,11 +140,13 @@ enum stax_status view_find(struct view *view, uint64_t number, uint64_t *run)
 {
     struct db *db = view->db;
     *run = number;
-    if (number < view->runs && (number < view->file_runs || number >= db->listed_count)) return STAX_OK;
+    if (number < view->runs && (number < view->file_runs || number >= db->listed_count))
+        return STAX_OK;
     for (uint64_t i = 0; number < db->listed_count && i < view->runs; i++) {
         struct hash128 uuid;
         if (i < view->file_runs) {
-            STAX_TRY(h5_read_column(view->file, COLUMN_runs_uuid, i, 1, view->arena, &uuid, sizeof uuid));
+            STAX_TRY(h5_read_column(view->file, COLUMN_runs_uuid, i, 1, view->arena, &uuid,
+                                    sizeof uuid));
         } else {
             uuid = BATCH_ROWS(&view->journal[i - view->file_runs], runs)->uuid;
         }
@@ -147,20 +157,23 @@ enum stax_status view_find(struct view *view, uint64_t number, uint64_t *run)
                 (unsigned long long)number);
 }
 
-static void give_trials(const struct batch *batch, uint64_t run, struct arena *arena, struct stored_trial *out)
+static void give_trials(const struct batch *batch, uint64_t run, struct arena *arena,
+                        struct stored_trial *out)
 {
     struct trials_row *row = BATCH_ROWS(batch, trials);
     for (uint64_t i = 0; i < batch->count[TABLE_trials]; i++, row++) {
         struct trials_row kept = *row;
         keep_texts(TABLE_trials, &kept, arena);
-        out[i] = (struct stored_trial){.run = run, .config = row->config_hash, .fidelity = row->fidelity};
+        out[i] = (struct stored_trial){
+            .run = run, .config = row->config_hash, .fidelity = row->fidelity};
         out[i].config_text = rows_config_text(batch, row, arena);
         rows_to_trial(&kept, BATCH_ROWS(batch, samples) + row->samples, arena, &out[i].trial);
     }
 }
 
-static enum stax_status read_trials(struct view *view, uint64_t first, uint64_t end, uint64_t number,
-                                    struct arena *arena, struct stored_trial **trials, uint64_t *count)
+static enum stax_status read_trials(struct view *view, uint64_t first, uint64_t end,
+                                    uint64_t number, struct arena *arena,
+                                    struct stored_trial **trials, uint64_t *count)
 {
     for (uint64_t run = first; run < end; run++) {
         struct batch batch;
@@ -178,8 +191,8 @@ static enum stax_status read_trials(struct view *view, uint64_t first, uint64_t 
     return STAX_OK;
 }
 
-enum stax_status db_trials(struct db *db, uint64_t run, struct arena *arena, struct stored_trial **trials,
-                           uint64_t *count)
+enum stax_status db_trials(struct db *db, uint64_t run, struct arena *arena,
+                           struct stored_trial **trials, uint64_t *count)
 {
     struct view view;
     *trials = NULL;
@@ -188,7 +201,8 @@ enum stax_status db_trials(struct db *db, uint64_t run, struct arena *arena, str
     uint64_t first = 0;
     enum stax_status status = run == UINT64_MAX ? STAX_OK : view_find(&view, run, &first);
     if (status == STAX_OK) {
-        status = read_trials(&view, first, run == UINT64_MAX ? view.runs : first + 1, run, arena, trials, count);
+        status = read_trials(&view, first, run == UINT64_MAX ? view.runs : first + 1, run, arena,
+                             trials, count);
     }
     view_close(&view);
     return status;

@@ -9,7 +9,8 @@
 #include "base/trial.h"
 
 const struct record_table_row record_tables[TABLE_COUNT] = {
-#define TABLE(name, chunk, about) {#name, about, chunk, sizeof(struct name##_row), FIRST_##name, END_##name - FIRST_##name},
+#define TABLE(name, chunk, about) \
+    {#name, about, chunk, sizeof(struct name##_row), FIRST_##name, END_##name - FIRST_##name},
 #define COLUMN(table, kind, name, of, unit, about)
 #define END(table)
 #include "results/record.def"
@@ -30,8 +31,9 @@ const struct record_column record_columns[COLUMN_COUNT] = {
 };
 
 const size_t record_kind_bytes[KIND_COUNT] = {
-    [KIND_BOOL] = 1, [KIND_I32] = 4, [KIND_I64] = 8,  [KIND_U64] = 8,  [KIND_F32] = 4,
-    [KIND_F64] = 8,  [KIND_HEX] = 16, [KIND_TEXT] = sizeof(char *), [KIND_ENUM] = 1, [KIND_REF] = 8,
+    [KIND_BOOL] = 1, [KIND_I32] = 4, [KIND_I64] = 8,  [KIND_U64] = 8,
+    [KIND_F32] = 4,  [KIND_F64] = 8, [KIND_HEX] = 16, [KIND_TEXT] = sizeof(char *),
+    [KIND_ENUM] = 1, [KIND_REF] = 8,
 };
 
 const char *const *record_enum_names(enum record_enum which, int *count)
@@ -43,18 +45,10 @@ const char *const *record_enum_names(enum record_enum which, int *count)
         for (int i = 0; i < OUTCOME_COUNT; i++) outcomes[i] = outcome_table[i].name;
         *count = OUTCOME_COUNT;
         return outcomes;
-    case ENUM_TIMER:
-        *count = TIMER_COUNT;
-        return timer_names;
-    case ENUM_L2:
-        *count = L2_COUNT;
-        return l2_names;
-    case ENUM_STAGE:
-        *count = STAGE_COUNT;
-        return stage_names;
-    default:
-        *count = (int)STAX_COUNT(device_kinds);
-        return device_kinds;
+    case ENUM_TIMER: *count = TIMER_COUNT; return timer_names;
+    case ENUM_L2: *count = L2_COUNT; return l2_names;
+    case ENUM_STAGE: *count = STAGE_COUNT; return stage_names;
+    default: *count = (int)STAX_COUNT(device_kinds); return device_kinds;
     }
 }
 
@@ -151,7 +145,8 @@ static void pack_member(struct text *text, enum record_kind kind, const void *me
     }
 }
 
-static void unpack_member(struct reader *reader, enum record_kind kind, struct arena *arena, void *member)
+static void unpack_member(struct reader *reader, enum record_kind kind, struct arena *arena,
+                          void *member)
 {
     switch (kind) {
     case KIND_TEXT: {
@@ -201,7 +196,8 @@ bool record_value_good(const struct record_column *column, const void *member)
 {
     int count = 2;
     if (column->kind == KIND_ENUM) record_enum_names((enum record_enum)column->of, &count);
-    return (column->kind != KIND_ENUM && column->kind != KIND_BOOL) || *(const uint8_t *)member < count;
+    return (column->kind != KIND_ENUM && column->kind != KIND_BOOL) ||
+           *(const uint8_t *)member < count;
 }
 
 void record_pack(struct text *text, enum record_table table, const void *row)
@@ -225,7 +221,8 @@ uint64_t rec_batch_check(const struct batch *batch)
                 run = *(const struct runs_row *)(const void *)row;
                 run.check = 0;
             }
-            record_pack(&text, (enum record_table)table, table == TABLE_runs ? (const void *)&run : row);
+            record_pack(&text, (enum record_table)table,
+                        table == TABLE_runs ? (const void *)&run : row);
             if (text.length < FLUSH_BYTES) continue;
             hash = hash_bytes(text.bytes, text.length, hash);
             text.length = 0;
@@ -268,7 +265,8 @@ static int find_column(int table, const char *name, uint32_t kind)
     return -1;
 }
 
-enum stax_status record_layout_get(struct reader *reader, struct arena *arena, struct record_layout *layout)
+enum stax_status record_layout_get(struct reader *reader, struct arena *arena,
+                                   struct record_layout *layout)
 {
     uint32_t tables = reader_u32(reader);
     if (reader->bad || tables > reader->length) goto bad;
@@ -311,7 +309,8 @@ void *record_unpack(struct reader *reader, const struct record_layout *layout, s
         struct hash128 ignored; /* the largest member */
         void *member = &ignored;
         if (column >= 0) member = row + record_columns[column].at;
-        unpack_member(reader, (enum record_kind)layout->table[number].kind[i], batch->arena, member);
+        unpack_member(reader, (enum record_kind)layout->table[number].kind[i], batch->arena,
+                      member);
         if (column >= 0 && !record_value_good(&record_columns[column], member)) reader->bad = 1;
     }
     if (reader->bad && row) batch->count[*table]--;

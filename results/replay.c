@@ -1,10 +1,12 @@
 /* A recorded enumeration as a device; see results.h.
  *
- * Of our own files: the last complete exhaustive run (else the last run), and from every other run of the same kernel, space,
- * device, timer, L2 mode and protocol the configurations that it lacks. Of several trials of one configuration the one with
- * the most samples is kept. Other tuners' files come through import.h.
+ * Of our own files: the last complete exhaustive run (else the last run), and from every other run
+ * of the same kernel, space, device, timer, L2 mode and protocol the configurations that it lacks.
+ * Of several trials of one configuration the one with the most samples is kept. Other tuners' files
+ * come through import.h.
  *
- * Noise is replayed: repeat k at fidelity f takes f samples from number (k f) mod n on, going round. */
+ * Noise is replayed: repeat k at fidelity f takes f samples from number (k f) mod n on, going
+ * round. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,9 +23,10 @@ struct replay {
     uint64_t count;
     const struct trial *trial; /* by rank in the space */
     uint64_t slots;
-    uint64_t *slot; /* rank + 1 by configuration hash; 0 is empty */
-    struct hash128 *hash; /* by rank */
-    const double *verify_s; /* the part of measure_s that does not shrink with fewer samples; NULL where unknown */
+    uint64_t *slot;         /* rank + 1 by configuration hash; 0 is empty */
+    struct hash128 *hash;   /* by rank */
+    const double *verify_s; /* the part of measure_s that does not shrink with fewer samples; NULL
+                               where unknown */
 };
 
 static void build_slots(struct replay *replay, struct arena *arena)
@@ -42,7 +45,8 @@ static void build_slots(struct replay *replay, struct arena *arena)
 
 static bool find_rank(const struct replay *replay, const struct hash128 *config, uint64_t *rank)
 {
-    for (uint64_t at = config->low & (replay->slots - 1); replay->slot[at]; at = (at + 1) & (replay->slots - 1)) {
+    for (uint64_t at = config->low & (replay->slots - 1); replay->slot[at];
+         at = (at + 1) & (replay->slots - 1)) {
         *rank = replay->slot[at] - 1;
         if (hash128_equal(replay->hash[*rank], *config)) return true;
     }
@@ -65,7 +69,8 @@ struct gather {
 static void gather_grow(struct gather *gather)
 {
     gather->capacity = gather->capacity ? 2 * gather->capacity : 512; /* chosen */
-    gather->config = arena_grow(gather->arena, gather->config, gather->count, gather->capacity, sizeof *gather->config);
+    gather->config = arena_grow(gather->arena, gather->config, gather->count, gather->capacity,
+                                sizeof *gather->config);
     gather->slots = 2 * gather->capacity;
     gather->slot = ARENA_ARRAY(gather->arena, uint64_t, gather->slots);
     for (uint64_t i = 0; i < gather->count; i++) {
@@ -80,7 +85,8 @@ static struct gathered *gather_find(struct gather *gather, struct hash128 hash)
     if (gather->count == gather->capacity) gather_grow(gather);
     uint64_t at = hash.low & (gather->slots - 1);
     for (; gather->slot[at]; at = (at + 1) & (gather->slots - 1)) {
-        if (hash128_equal(gather->config[gather->slot[at] - 1].hash, hash)) return &gather->config[gather->slot[at] - 1];
+        if (hash128_equal(gather->config[gather->slot[at] - 1].hash, hash))
+            return &gather->config[gather->slot[at] - 1];
     }
     gather->slot[at] = ++gather->count;
     gather->config[gather->count - 1] = (struct gathered){.hash = hash};
@@ -98,19 +104,23 @@ static enum stax_status gather_run(struct gather *gather, const struct batch *ba
     const struct trials_row *row = BATCH_ROWS(batch, trials);
     int params = (int)batch->count[TABLE_params];
     for (uint64_t i = 0; i < batch->count[TABLE_trials]; i++, row++) {
-        if (row->values_count != params) STAX_RETURN(STAX_FORMAT, "a recorded configuration lacks parameters");
+        if (row->values_count != params)
+            STAX_RETURN(STAX_FORMAT, "a recorded configuration lacks parameters");
         struct gathered *config = gather_find(gather, row->config_hash);
         if (config->index && !better(row, &config->trial)) continue;
         int *index = ARENA_ARRAY(gather->arena, int, params);
         const struct config_values_row *value = BATCH_ROWS(batch, config_values) + row->values;
         for (int p = 0; p < params; p++) {
             const struct params_row *param = &BATCH_ROWS(batch, params)[value[p].param];
-            if (value[p].param != p || value[p].value_index < 0 || value[p].value_index >= param->values_count) {
-                STAX_RETURN(STAX_FORMAT, "a recorded configuration has values that its space lacks");
+            if (value[p].param != p || value[p].value_index < 0 ||
+                value[p].value_index >= param->values_count) {
+                STAX_RETURN(STAX_FORMAT,
+                            "a recorded configuration has values that its space lacks");
             }
             index[p] = value[p].value_index;
         }
-        rows_to_trial(row, BATCH_ROWS(batch, samples) + row->samples, gather->arena, &config->trial);
+        rows_to_trial(row, BATCH_ROWS(batch, samples) + row->samples, gather->arena,
+                      &config->trial);
         config->trial.message = arena_text(gather->arena, row->message);
         config->trial.log = arena_text(gather->arena, row->log);
         config->trial.timer = TIMER_RECORDED;
@@ -121,16 +131,17 @@ static enum stax_status gather_run(struct gather *gather, const struct batch *ba
 
 static bool same_question(const struct runs_row *a, const struct runs_row *b)
 {
-    return a->kernel == b->kernel && hash128_equal(a->space, b->space) && a->timer == b->timer && a->l2 == b->l2 &&
-           !strcmp(a->device_uuid, b->device_uuid) && !strcmp(a->device_name, b->device_name) &&
-           !strcmp(a->protocol, b->protocol);
+    return a->kernel == b->kernel && hash128_equal(a->space, b->space) && a->timer == b->timer &&
+           a->l2 == b->l2 && !strcmp(a->device_uuid, b->device_uuid) &&
+           !strcmp(a->device_name, b->device_name) && !strcmp(a->protocol, b->protocol);
 }
 
 /* The run that says what is replayed. */
 static uint64_t choose(const struct runs_row *run, uint64_t runs)
 {
     for (uint64_t i = runs; i-- > 0;) {
-        if (run[i].complete && run[i].trials_count > 0 && !strcmp(run[i].strategy, "exhaustive")) return i;
+        if (run[i].complete && run[i].trials_count > 0 && !strcmp(run[i].strategy, "exhaustive"))
+            return i;
     }
     for (uint64_t i = runs; i-- > 0;) {
         if (run[i].trials_count > 0) return i;
@@ -138,10 +149,11 @@ static uint64_t choose(const struct runs_row *run, uint64_t runs)
     return UINT64_MAX;
 }
 
-static enum stax_status finish_ours(struct gather *gather, const struct batch *batch, struct replay *replay)
+static enum stax_status finish_ours(struct gather *gather, const struct batch *batch,
+                                    struct replay *replay)
 {
     uint64_t params = batch->count[TABLE_params];
-    int *rows = ARENA_ARRAY(gather->arena, int, gather->count * params);
+    int *rows = ARENA_ARRAY(gather->arena, int, gather->count *params);
     for (uint64_t i = 0; i < gather->count; i++) {
         memcpy(rows + i * params, gather->config[i].index, params * sizeof *rows);
     }
@@ -162,16 +174,19 @@ static enum stax_status finish_ours(struct gather *gather, const struct batch *b
     return STAX_OK;
 }
 
-static enum stax_status read_ours(struct h5file *file, struct arena *scratch, struct arena *arena, struct replay *replay)
+static enum stax_status read_ours(struct h5file *file, struct arena *scratch, struct arena *arena,
+                                  struct replay *replay)
 {
     uint64_t runs = file->rows[TABLE_runs];
     struct runs_row *run = ARENA_ARRAY(scratch, struct runs_row, runs);
     struct gather gather = {.arena = arena};
     STAX_TRY(h5_read_rows(file, TABLE_runs, 0, runs, scratch, run));
     uint64_t chosen = choose(run, runs);
-    if (chosen == UINT64_MAX) STAX_RETURN(STAX_USAGE, "it holds no trials: record an exhaustive run into it first");
+    if (chosen == UINT64_MAX)
+        STAX_RETURN(STAX_USAGE, "it holds no trials: record an exhaustive run into it first");
     struct batch first, batch;
-    STAX_TRY(h5_read_run(file, chosen, arena, &first)); /* kept: texts of the device and the kernel point into it */
+    STAX_TRY(h5_read_run(file, chosen, arena,
+                         &first)); /* kept: texts of the device and the kernel point into it */
     STAX_TRY(gather_run(&gather, &first));
     uint64_t own = gather.count;
     bool whole = run[chosen].complete && own == (uint64_t)run[chosen].space_valid;
@@ -202,11 +217,23 @@ static enum stax_status open_ours(const char *path, struct arena *arena, struct 
 static struct trial imported_trial(const struct recording_row *row, struct arena *arena)
 {
     struct trial trial = {
-        .outcome = row->outcome, .message = row->message, .log = "", .samples = row->samples,
-        .timer = TIMER_RECORDED, .l2 = L2_WARM, /* not recorded; their kernels run back to back */
-        .compile = {.seconds = row->compile_s, .registers = -1, .shared_bytes = -1, .spill_bytes = -1, .stack_bytes = -1},
-        .measure_s = row->verify_s + row->benchmark_s, .error_ratio = NAN, .clock_mhz = NAN, .temperature_c = NAN,
-        .verified = row->outcome == OUTCOME_OK, .time_unix_ns = row->time_unix_ns,
+        .outcome = row->outcome,
+        .message = row->message,
+        .log = "",
+        .samples = row->samples,
+        .timer = TIMER_RECORDED,
+        .l2 = L2_WARM, /* not recorded; their kernels run back to back */
+        .compile = {.seconds = row->compile_s,
+                    .registers = -1,
+                    .shared_bytes = -1,
+                    .spill_bytes = -1,
+                    .stack_bytes = -1},
+        .measure_s = row->verify_s + row->benchmark_s,
+        .error_ratio = NAN,
+        .clock_mhz = NAN,
+        .temperature_c = NAN,
+        .verified = row->outcome == OUTCOME_OK,
+        .time_unix_ns = row->time_unix_ns,
     };
     trial.span_ns = arena_copy(arena, row->sample_ns, (size_t)row->samples * sizeof(double));
     if (row->outcome == OUTCOME_OK && row->samples == 0) { /* only the mean was recorded */
@@ -224,8 +251,13 @@ static enum stax_status open_imported(const char *path, struct arena *arena, str
     replay->space = recording->space;
     replay->count = recording->rows;
     replay->kernel = recording->kernel;
-    replay->device = (struct device_info){.kind = DEVICE_CUDA, .name = recording->device, .uuid = "", .arch = "",
-                                          .driver = "", .compiler = "", .timer_note = recording->format};
+    replay->device = (struct device_info){.kind = DEVICE_CUDA,
+                                          .name = recording->device,
+                                          .uuid = "",
+                                          .arch = "",
+                                          .driver = "",
+                                          .compiler = "",
+                                          .timer_note = recording->format};
     struct trial *trial = ARENA_ARRAY(arena, struct trial, recording->rows);
     double *verify_s = ARENA_ARRAY(arena, double, recording->rows);
     for (uint64_t i = 0; i < recording->rows; i++) {
@@ -242,7 +274,8 @@ static bool is_hdf5(const char *path)
 {
     char head[8] = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool hdf5 = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && !memcmp(head, "\x89HDF\r\n\x1a\n", 8);
+    bool hdf5 = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
+                !memcmp(head, "\x89HDF\r\n\x1a\n", 8);
     if (fd >= 0) close(fd);
     return hdf5;
 }
@@ -271,8 +304,8 @@ const char *replay_kernel(const struct replay *replay)
     return replay->kernel;
 }
 
-enum stax_status replay_trial(struct replay *replay, const struct hash128 *config, int fidelity, uint64_t repeat,
-                              struct arena *arena, struct trial *trial)
+enum stax_status replay_trial(struct replay *replay, const struct hash128 *config, int fidelity,
+                              uint64_t repeat, struct arena *arena, struct trial *trial)
 {
     uint64_t rank;
     if (!find_rank(replay, config, &rank)) {

@@ -7,16 +7,20 @@
 #include "base/stats.h"
 
 /* Device columns that are plain numbers, once for both directions. */
-#define DEVICE_NUMBERS(X)                                                                                     \
-    X(cc_major, cc_major) X(cc_minor, cc_minor) X(processors, processors) X(warp_size, warp_size)             \
-    X(max_threads_block, max_threads_block) X(max_threads_sm, max_threads_sm) X(registers_sm, registers_sm)   \
-    X(shared_block_bytes, shared_block_bytes) X(shared_sm_bytes, shared_sm_bytes) X(l2_bytes, l2_bytes)       \
-    X(memory_bytes, memory_bytes) X(max_grid_x, max_grid[0]) X(max_grid_y, max_grid[1])                       \
-    X(max_grid_z, max_grid[2]) X(vector_bytes, vector_bytes) X(copy_bytes_s, copy_bytes_s)                    \
-    X(read_bytes_s, read_bytes_s)
-#define DEVICE_TEXTS(X)                                                                                  \
-    X(device_spec, spec) X(device_name, name) X(device_uuid, uuid) X(device_arch, arch) X(driver, driver) \
-    X(compiler, compiler) X(timer_note, timer_note)
+#define DEVICE_NUMBERS(X)                                                               \
+    X(cc_major, cc_major)                                                               \
+    X(cc_minor, cc_minor) X(processors, processors) X(warp_size, warp_size)             \
+        X(max_threads_block, max_threads_block) X(max_threads_sm, max_threads_sm)       \
+            X(registers_sm, registers_sm) X(shared_block_bytes, shared_block_bytes)     \
+                X(shared_sm_bytes, shared_sm_bytes) X(l2_bytes, l2_bytes)               \
+                    X(memory_bytes, memory_bytes) X(max_grid_x, max_grid[0])            \
+                        X(max_grid_y, max_grid[1]) X(max_grid_z, max_grid[2])           \
+                            X(vector_bytes, vector_bytes) X(copy_bytes_s, copy_bytes_s) \
+                                X(read_bytes_s, read_bytes_s)
+#define DEVICE_TEXTS(X)                                                              \
+    X(device_spec, spec)                                                             \
+    X(device_name, name) X(device_uuid, uuid) X(device_arch, arch) X(driver, driver) \
+        X(compiler, compiler) X(timer_note, timer_note)
 #define RUN_TEXTS(X) X(key) X(strategy) X(settings) X(protocol) X(command) X(host) X(version)
 
 static const char *text_or_empty(const char *text)
@@ -27,7 +31,7 @@ static const char *text_or_empty(const char *text)
 static void put_device(struct runs_row *row, const struct device_info *device)
 {
     row->device_kind = (uint8_t)device->kind;
-#define NUMBER(column, member) row->column = device->member;
+#define NUMBER(column, member)  row->column = device->member;
 #define TEXT_OF(column, member) row->column = text_or_empty(device->member);
     DEVICE_NUMBERS(NUMBER)
     DEVICE_TEXTS(TEXT_OF)
@@ -38,7 +42,7 @@ static void put_device(struct runs_row *row, const struct device_info *device)
 void rows_to_device(const struct runs_row *row, struct device_info *device)
 {
     *device = (struct device_info){.kind = (enum device_kind)row->device_kind};
-#define NUMBER(column, name) device->name = row->column;
+#define NUMBER(column, name)  device->name = row->column;
 #define TEXT_OF(column, name) device->name = row->column;
     DEVICE_NUMBERS(NUMBER)
     DEVICE_TEXTS(TEXT_OF)
@@ -86,7 +90,8 @@ static void put_space(struct batch *batch, struct runs_row *run, const struct sp
     text_put_string(&all, run->constraints);
     text_put_string(&all, run->definitions);
     run->space = hash128_bytes(all.bytes, all.length);
-    for (uint64_t i = 0; i < batch->count[TABLE_params]; i++) BATCH_ROWS(batch, params)[i].space = run->space;
+    for (uint64_t i = 0; i < batch->count[TABLE_params]; i++)
+        BATCH_ROWS(batch, params)[i].space = run->space;
 }
 
 void rows_from_run(struct batch *batch, const struct run_info *info, struct hash128 uuid)
@@ -143,8 +148,8 @@ static void put_values(struct batch *batch, const struct space *space, uint64_t 
     }
 }
 
-void rows_from_trial(struct batch *batch, const struct space *space, uint64_t config, struct hash128 job, int fidelity,
-                     const struct trial *trial)
+void rows_from_trial(struct batch *batch, const struct space *space, uint64_t config,
+                     struct hash128 job, int fidelity, const struct trial *trial)
 {
     struct trials_row *row = BATCH_ADD(batch, trials);
     row->run = 0;
@@ -224,8 +229,8 @@ void rows_to_run(const struct runs_row *row, const struct kernels_row *kernel, s
     run->trials = row->trials_count > 0 ? (uint64_t)row->trials_count : 0;
 }
 
-void rows_to_trial(const struct trials_row *row, const struct samples_row *samples, struct arena *arena,
-                   struct trial *trial)
+void rows_to_trial(const struct trials_row *row, const struct samples_row *samples,
+                   struct arena *arena, struct trial *trial)
 {
     *trial = (struct trial){
         .outcome = (enum outcome)row->outcome,
@@ -260,23 +265,26 @@ void rows_to_trial(const struct trials_row *row, const struct samples_row *sampl
     }
 }
 
-const char *rows_config_text(const struct batch *batch, const struct trials_row *trial, struct arena *arena)
+const char *rows_config_text(const struct batch *batch, const struct trials_row *trial,
+                             struct arena *arena)
 {
     struct text text = text_make(arena);
     const struct config_values_row *value = BATCH_ROWS(batch, config_values) + trial->values;
     for (int i = 0; i < trial->values_count; i++, value++) {
-        text_printf(&text, "%s%s=%s", i ? ", " : "", BATCH_ROWS(batch, params)[value->param].name, value->value_text);
+        text_printf(&text, "%s%s=%s", i ? ", " : "", BATCH_ROWS(batch, params)[value->param].name,
+                    value->value_text);
     }
     return text_string(&text);
 }
 
 static enum stax_status bad_space(const struct batch *batch, const char *what)
 {
-    STAX_RETURN(STAX_FORMAT, "the stored space %s has a damaged list of %s", BATCH_ROWS(batch, runs)->space_name, what);
+    STAX_RETURN(STAX_FORMAT, "the stored space %s has a damaged list of %s",
+                BATCH_ROWS(batch, runs)->space_name, what);
 }
 
-enum stax_status rows_to_space(const struct batch *batch, const int *rows, uint64_t count, struct arena *arena,
-                               struct space **out)
+enum stax_status rows_to_space(const struct batch *batch, const int *rows, uint64_t count,
+                               struct arena *arena, struct space **out)
 {
     const struct runs_row *run = BATCH_ROWS(batch, runs);
     struct space *space = space_create(run->space_name, arena);
@@ -293,13 +301,15 @@ enum stax_status rows_to_space(const struct batch *batch, const int *rows, uint6
     const struct params_row *param = BATCH_ROWS(batch, params);
     for (uint64_t i = 0; i < batch->count[TABLE_params]; i++, param++) {
         at = param->values;
-        if (!json_get_value(&at, arena, &list) || list.kind != VALUE_LIST || list.count != param->values_count) {
+        if (!json_get_value(&at, arena, &list) || list.kind != VALUE_LIST ||
+            list.count != param->values_count) {
             return bad_space(batch, param->name);
         }
         STAX_TRY(space_add_values(space, param->name, list.items, list.count, !param->ordered));
     }
     at = run->constraints;
-    if (at[0] && (!json_get_value(&at, arena, &list) || list.kind != VALUE_LIST)) return bad_space(batch, "constraints");
+    if (at[0] && (!json_get_value(&at, arena, &list) || list.kind != VALUE_LIST))
+        return bad_space(batch, "constraints");
     for (int i = 0; run->constraints[0] && i < list.count; i++) {
         if (list.items[i].kind != VALUE_TEXT) return bad_space(batch, "constraints");
         STAX_TRY(space_add_constraint(space, list.items[i].text));

@@ -27,7 +27,8 @@ static void close_run(void *data)
     journal_close(&((struct run *)data)->journal);
 }
 
-enum stax_status run_begin(struct db *db, const struct run_info *info, struct arena *arena, struct run **out)
+enum stax_status run_begin(struct db *db, const struct run_info *info, struct arena *arena,
+                           struct run **out)
 {
     STAX_CHECK(db->arena && info->space && info->device);
     struct hash128 uuid;
@@ -35,7 +36,11 @@ enum stax_status run_begin(struct db *db, const struct run_info *info, struct ar
         STAX_RETURN(STAX_IO, "no random numbers for the identity of the run: %s", strerror(errno));
     }
     struct run *run = ARENA_NEW(arena, struct run);
-    *run = (struct run){.db = db, .space = info->space, .arena = arena, .head = rec_batch_make(arena), .journal.fd = -1};
+    *run = (struct run){.db = db,
+                        .space = info->space,
+                        .arena = arena,
+                        .head = rec_batch_make(arena),
+                        .journal.fd = -1};
     rows_from_run(&run->head, info, uuid);
     if (info->started_unix_ns == 0) BATCH_ROWS(&run->head, runs)->started_unix_ns = unix_ns();
     struct text rows = text_make(arena);
@@ -84,8 +89,8 @@ enum stax_status run_trial(struct run *run, uint64_t config, struct hash128 job,
     return status;
 }
 
-enum stax_status run_pair(struct run *run, uint64_t config_a, uint64_t config_b, int rounds, double ratio,
-                          double ratio_low, double ratio_high)
+enum stax_status run_pair(struct run *run, uint64_t config_a, uint64_t config_b, int rounds,
+                          double ratio, double ratio_low, double ratio_high)
 {
     struct arena *scratch = arena_create();
     struct pairs_row row = {.run = 0,

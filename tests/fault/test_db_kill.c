@@ -1,5 +1,5 @@
-/* kill -9 of a recording process at random moments, several writers at once, full disks: the file stays readable and every
- * trial that was acknowledged is there, once. */
+/* kill -9 of a recording process at random moments, several writers at once, full disks: the file
+ * stays readable and every trial that was acknowledged is there, once. */
 #include "tests/unit/db_random.h"
 
 #include <dirent.h>
@@ -17,7 +17,12 @@ enum { KILLS = 24, FOLD_KILLS = 24, FOLD_TRIALS = 60 };
 static struct trial numbered(uint64_t number, double *span)
 {
     *span = (double)number;
-    return (struct trial){.outcome = OUTCOME_OK, .message = "", .log = "", .samples = 1, .span_ns = span, .sum_ns = span};
+    return (struct trial){.outcome = OUTCOME_OK,
+                          .message = "",
+                          .log = "",
+                          .samples = 1,
+                          .span_ns = span,
+                          .sum_ns = span};
 }
 
 static void record_one(struct run *run, uint64_t number)
@@ -70,7 +75,8 @@ static void assert_found(struct db *db, uint64_t number, struct arena *arena)
     struct run_info info = random_info(NULL, arena);
     struct trial trial;
     bool found;
-    OK(db_find_trial(db, job_number(number), device, info.protocol, info.seed, 1, arena, &trial, &found));
+    OK(db_find_trial(db, job_number(number), device, info.protocol, info.seed, 1, arena, &trial,
+                     &found));
     if (!found) fail_msg("acknowledged trial %llu is lost", (unsigned long long)number);
     assert_true(trial.span_ns[0] == (double)number);
 }
@@ -79,7 +85,8 @@ static int files_with(const char *folder, const char *part)
 {
     int count = 0;
     DIR *open_folder = opendir(folder);
-    for (struct dirent *entry; (entry = readdir(open_folder));) count += strstr(entry->d_name, part) != NULL;
+    for (struct dirent *entry; (entry = readdir(open_folder));)
+        count += strstr(entry->d_name, part) != NULL;
     closedir(open_folder);
     return count;
 }
@@ -102,12 +109,14 @@ static void test_kill_while_appending(void **state)
         }
         close(ends[1]);
         uint64_t before = rng_below(&rng, 20), number; /* some die before their first trial */
-        for (uint64_t i = 0; i < before && read(ends[0], &number, sizeof number) == (ssize_t)sizeof number; i++) {
+        for (uint64_t i = 0;
+             i < before && read(ends[0], &number, sizeof number) == (ssize_t)sizeof number; i++) {
             acked[count++] = number;
         }
         wait_us(rng_below(&rng, 3000));
         kill_child(child);
-        while (read(ends[0], &number, sizeof number) == (ssize_t)sizeof number) acked[count++] = number;
+        while (read(ends[0], &number, sizeof number) == (ssize_t)sizeof number)
+            acked[count++] = number;
         close(ends[0]);
     }
     struct db *db;
@@ -115,11 +124,13 @@ static void test_kill_while_appending(void **state)
     assert_int_equal(files_with(folder, ".journal."), 0);
     struct arena *scratch = arena_create();
     uint64_t step = count / 500 + 1;
-    for (uint64_t i = 0; i < count; i += step, arena_reset(scratch)) assert_found(db, acked[i], scratch);
+    for (uint64_t i = 0; i < count; i += step, arena_reset(scratch))
+        assert_found(db, acked[i], scratch);
     struct stored_trial *trials;
     uint64_t stored;
     OK(db_trials(db, UINT64_MAX, arena, &trials, &stored));
-    assert_true(count > 100 && stored >= count && stored <= count + KILLS); /* one may be recorded and not acknowledged */
+    assert_true(count > 100 && stored >= count &&
+                stored <= count + KILLS); /* one may be recorded and not acknowledged */
     arena_destroy(scratch);
     folder_remove(folder);
     arena_destroy(arena);
@@ -225,7 +236,8 @@ static void test_writers_at_once(void **state)
     arena_destroy(arena);
 }
 
-/* A file size limit stands for a full disk: the write fails with a message, what was recorded before stays. */
+/* A file size limit stands for a full disk: the write fails with a message, what was recorded
+ * before stays. */
 static void child_runs_full(const char *path)
 {
     struct arena *arena = arena_create();
@@ -243,7 +255,8 @@ static void child_runs_full(const char *path)
         struct trial trial = numbered(number, &span);
         status = run_trial(run, 0, job_number(number), 1, &trial);
     }
-    bool good = status == STAX_IO && strstr(status_message(), "free space") && !strchr(status_message(), '\n');
+    bool good = status == STAX_IO && strstr(status_message(), "free space") &&
+                !strchr(status_message(), '\n');
     struct run_result result = {.complete = true};
     good = good && run_end(run, &result) != STAX_OK;
     _exit(good ? (int)number : 1); /* `number` trials, less the failed one */

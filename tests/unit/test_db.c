@@ -1,4 +1,5 @@
-/* The database: what goes in comes out, stored answers are found, live and dead runs are seen, nothing is lost. */
+/* The database: what goes in comes out, stored answers are found, live and dead runs are seen,
+ * nothing is lost. */
 #include "tests/unit/db_random.h"
 
 #include <dirent.h>
@@ -15,7 +16,8 @@ struct recorded {
     struct trial trial[TRIALS];
 };
 
-static struct recorded *record(struct run *run, const struct space *space, uint64_t seed, int count, struct arena *arena)
+static struct recorded *record(struct run *run, const struct space *space, uint64_t seed, int count,
+                               struct arena *arena)
 {
     struct recorded *kept = ARENA_NEW(arena, struct recorded);
     struct rng rng = rng_make(seed, 3);
@@ -34,13 +36,14 @@ static int journals_left(const char *folder)
 {
     int count = 0;
     DIR *open_folder = opendir(folder);
-    for (struct dirent *entry; (entry = readdir(open_folder));) count += strstr(entry->d_name, ".journal.") != NULL;
+    for (struct dirent *entry; (entry = readdir(open_folder));)
+        count += strstr(entry->d_name, ".journal.") != NULL;
     closedir(open_folder);
     return count;
 }
 
-static void assert_recorded(struct db *db, uint64_t run, const struct space *space, const struct recorded *kept, int count,
-                            struct arena *arena)
+static void assert_recorded(struct db *db, uint64_t run, const struct space *space,
+                            const struct recorded *kept, int count, struct arena *arena)
 {
     struct stored_trial *trials;
     uint64_t got;
@@ -50,12 +53,14 @@ static void assert_recorded(struct db *db, uint64_t run, const struct space *spa
         assert_int_equal(trials[i].run, run);
         assert_int_equal(trials[i].fidelity, kept->fidelity[i]);
         assert_true(hash128_equal(trials[i].config, space_config_hash(space, kept->config[i])));
-        assert_string_equal(trials[i].config_text, space_config_text(space, kept->config[i], arena));
+        assert_string_equal(trials[i].config_text,
+                            space_config_text(space, kept->config[i], arena));
         assert_trial_equal(&trials[i].trial, &kept->trial[i]);
     }
 }
 
-static void assert_device_equal(const struct device_info *stored, const struct device_info *want, struct arena *arena)
+static void assert_device_equal(const struct device_info *stored, const struct device_info *want,
+                                struct arena *arena)
 {
     struct text a = text_make(arena), b = text_make(arena);
     device_info_put(&a, stored);
@@ -93,9 +98,15 @@ static void test_round_trip(void **state)
         OK(run_begin(db, &info, arena, &run));
         kept[i] = record(run, space, (uint64_t)i, TRIALS - i, arena);
         OK(run_pair(run, kept[i]->config[0], kept[i]->config[1], 30, 1.01, 1.005, 1.02));
-        struct run_result result = {.complete = true, .has_best = true, .best_config = space_config_hash(space, 3),
-                                    .best_text = space_config_text(space, 3, arena), .best_ns = 2615.5 + i,
-                                    .best_low_ns = 2600, .best_high_ns = 2630, .default_ns = 3000, .elapsed_s = 12.5};
+        struct run_result result = {.complete = true,
+                                    .has_best = true,
+                                    .best_config = space_config_hash(space, 3),
+                                    .best_text = space_config_text(space, 3, arena),
+                                    .best_ns = 2615.5 + i,
+                                    .best_low_ns = 2600,
+                                    .best_high_ns = 2630,
+                                    .default_ns = 3000,
+                                    .elapsed_s = 12.5};
         OK(run_end(run, &result));
         assert_int_equal(journals_left(arena_printf(arena, "%s/deep/er", folder)), 0);
         db_close(db);
@@ -156,8 +167,8 @@ struct query {
 static bool find(struct query *query, uint64_t job, int fidelity, struct trial *trial)
 {
     bool found;
-    OK(db_find_trial(query->db, job_number(job), &query->device, query->protocol, query->seed, fidelity, query->arena,
-                     trial, &found));
+    OK(db_find_trial(query->db, job_number(job), &query->device, query->protocol, query->seed,
+                     fidelity, query->arena, trial, &found));
     return found;
 }
 
@@ -213,7 +224,8 @@ static void test_reuse(void **state)
     struct run *run;
     OK(db_open(path, true, arena, &db));
     OK(run_begin(db, &info, arena, &run));
-    struct trial many = timed(27, 100, arena), some = timed(9, 200, arena), automatic = timed(12, 300, arena);
+    struct trial many = timed(27, 100, arena), some = timed(9, 200, arena),
+                 automatic = timed(12, 300, arena);
     struct trial refused = {.outcome = OUTCOME_COMPILE, .message = "no", .log = "why"};
     struct trial hung = {.outcome = OUTCOME_TIMEOUT, .message = "", .log = ""};
     OK(run_trial(run, 1, job_number(1), 27, &many));
@@ -287,7 +299,8 @@ static void test_live_and_dead(void **state)
     struct batch batch;
     OK(view_open(next, &view));
     OK(view_run(&view, 0, arena, &batch));
-    assert_string_equal(BATCH_ROWS(&batch, runs)->unfinished, space_config_text(space, kept->config[0], arena));
+    assert_string_equal(BATCH_ROWS(&batch, runs)->unfinished,
+                        space_config_text(space, kept->config[0], arena));
     view_close(&view);
     db_close(next);
     db_close(reader);
@@ -308,8 +321,12 @@ static void test_many_trials(void **state)
     OK(db_open(path, true, arena, &db));
     OK(run_begin(db, &info, arena, &run));
     for (int i = 0; i < MANY; i++) {
-        struct trial trial = {.outcome = OUTCOME_OK, .message = "", .log = "", .samples = 1,
-                              .span_ns = &(double){i}, .sum_ns = &(double){i}};
+        struct trial trial = {.outcome = OUTCOME_OK,
+                              .message = "",
+                              .log = "",
+                              .samples = 1,
+                              .span_ns = &(double){i},
+                              .sum_ns = &(double){i}};
         OK(run_trial(run, 0, job_number((uint64_t)i), 1, &trial));
     }
     struct run_result result = {.complete = true};
@@ -350,8 +367,12 @@ static void test_csv(void **state)
     OK(run_trial(run, config, job_number(1), 3, &trial));
     const char *csv;
     OK(db_csv(db, 0, arena, &csv));
-    assert_ptr_equal(strstr(csv, "run,kernel,problem,device,strategy,seed,BLOCK,param_outcome,config_hash,"), csv);
-    assert_non_null(strstr(csv, "\n0,red_fused,\"red_fused(x: f32[64,16384])\",Test GPU,random,7,32,\"say \"\"c\"\"\","));
+    assert_ptr_equal(
+        strstr(csv, "run,kernel,problem,device,strategy,seed,BLOCK,param_outcome,config_hash,"),
+        csv);
+    assert_non_null(strstr(
+        csv,
+        "\n0,red_fused,\"red_fused(x: f32[64,16384])\",Test GPU,random,7,32,\"say \"\"c\"\"\","));
     assert_non_null(strstr(csv, ",search,ok,cupti,cold,101,"));
     int head = 0, row = 0;
     const char *line = strchr(csv, '\n');
@@ -366,8 +387,9 @@ static void test_csv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_reuse), cmocka_unit_test(test_live_and_dead),
-        cmocka_unit_test(test_many_trials), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_live_and_dead), cmocka_unit_test(test_many_trials),
+        cmocka_unit_test(test_csv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

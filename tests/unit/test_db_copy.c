@@ -43,7 +43,8 @@ static void record(struct made *made, const char *path, uint64_t seed, int count
     OK(run_begin(db, &made->info, made->arena, &run));
     for (int i = 0; i < count; i++) {
         struct trial trial = random_trial(&rng, made->arena);
-        OK(run_trial(run, space_sample(made->space, &rng), job_number(seed * 1000 + (uint64_t)i), 0, &trial));
+        OK(run_trial(run, space_sample(made->space, &rng), job_number(seed * 1000 + (uint64_t)i), 0,
+                     &trial));
     }
     struct run_result result = {.complete = true};
     OK(run_end(run, &result));
@@ -203,7 +204,8 @@ static void set_schema(hid_t file, const char *text)
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* A file of a later minor version reads as far as it is known, and is not added to: the journal waits. */
+/* A file of a later minor version reads as far as it is known, and is not added to: the journal
+ * waits. */
 static void test_newer_minor(void **state)
 {
     struct made made = make();
@@ -223,7 +225,8 @@ static void test_newer_minor(void **state)
     unmake(&made);
 }
 
-/* A file that lacks a column of this version: read with it missing, given it before the next append. */
+/* A file that lacks a column of this version: read with it missing, given it before the next
+ * append. */
 static void test_older_minor(void **state)
 {
     struct made made = make();
@@ -254,10 +257,8 @@ static void test_older_minor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_compact),
-        cmocka_unit_test(test_repair),
-        cmocka_unit_test(test_older_minor),
+        cmocka_unit_test(test_merge),       cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_repair),      cmocka_unit_test(test_older_minor),
         cmocka_unit_test(test_newer_minor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

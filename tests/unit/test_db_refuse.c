@@ -41,7 +41,8 @@ static void refuse(const char *path, enum stax_status want, const char *part)
         struct db *db;
         enum stax_status status = db_open(path, create, arena, &db);
         if (status != want || !strstr(status_message(), part)) {
-            fail_msg("%s: got %s \"%s\", want \"%s\"", path, status_name(status), status_message(), part);
+            fail_msg("%s: got %s \"%s\", want \"%s\"", path, status_name(status), status_message(),
+                     part);
         }
         assert_null(strchr(status_message(), '\n'));
         assert_int_equal(load(path, &after, arena), length);
@@ -66,7 +67,8 @@ static void test_foreign(void **state)
     refuse(path, STAX_FORMAT, "is a folder");
     refuse("/dev/null", STAX_FORMAT, "not a stax-tune database");
     struct db *db;
-    assert_int_equal(db_open(arena_printf(arena, "%s/absent.h5", folder), false, arena, &db), STAX_NOTFOUND);
+    assert_int_equal(db_open(arena_printf(arena, "%s/absent.h5", folder), false, arena, &db),
+                     STAX_NOTFOUND);
     assert_int_equal(access(arena_printf(arena, "%s/absent.h5", folder), F_OK), -1);
     assert_int_equal(db_open("", true, arena, &db), STAX_USAGE);
     folder_remove(folder);
@@ -110,7 +112,8 @@ static void test_truncated(void **state)
 {
     struct arena *arena = arena_create();
     const char *folder = folder_make(arena);
-    const char *path = arena_printf(arena, "%s/f.h5", folder), *cut = arena_printf(arena, "%s/cut.h5", folder);
+    const char *path = arena_printf(arena, "%s/f.h5", folder),
+               *cut = arena_printf(arena, "%s/cut.h5", folder);
     char *bytes = NULL;
     struct db *db;
     OK(db_open(path, true, arena, &db));
@@ -124,7 +127,8 @@ static void test_truncated(void **state)
     arena_destroy(arena);
 }
 
-/* Somebody has the file open for writing elsewhere: said, after the wait, and nothing is touched. */
+/* Somebody has the file open for writing elsewhere: said, after the wait, and nothing is touched.
+ */
 static void test_held_open(void **state)
 {
     struct arena *arena = arena_create();
@@ -158,7 +162,8 @@ static void test_no_place(void **state)
     const char *folder = folder_make(arena);
     const char *file = arena_printf(arena, "%s/file", folder);
     store(file, "x", 1);
-    assert_int_equal(db_open(arena_printf(arena, "%s/results.h5", file), true, arena, &db), STAX_IO);
+    assert_int_equal(db_open(arena_printf(arena, "%s/results.h5", file), true, arena, &db),
+                     STAX_IO);
     assert_non_null(strstr(status_message(), file));
     folder_remove(folder);
     arena_destroy(arena);
@@ -167,8 +172,9 @@ static void test_no_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_foreign), cmocka_unit_test(test_other_hdf5), cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_held_open), cmocka_unit_test(test_no_place),
+        cmocka_unit_test(test_foreign),   cmocka_unit_test(test_other_hdf5),
+        cmocka_unit_test(test_truncated), cmocka_unit_test(test_held_open),
+        cmocka_unit_test(test_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,8 @@ static void test_round_trip(void **state)
     arena_destroy(arena);
 }
 
-/* Cut after every byte: exactly the whole records before the cut count, and a cut between records is no damage. */
+/* Cut after every byte: exactly the whole records before the cut count, and a cut between records
+ * is no damage. */
 static void test_every_cut(void **state)
 {
     struct arena *arena = arena_create();
@@ -171,7 +172,8 @@ static void test_every_flip(void **state)
     arena_destroy(arena);
 }
 
-/* Records whose checksum holds but whose contents are random: whatever a bug of another version might write. */
+/* Records whose checksum holds but whose contents are random: whatever a bug of another version
+ * might write. */
 static void test_nonsense_with_good_checksums(void **state)
 {
     struct arena *arena = arena_create();
@@ -202,7 +204,8 @@ static void test_nonsense_with_good_checksums(void **state)
     arena_destroy(arena);
 }
 
-/* A writer of another version: unknown columns and kinds are passed over, missing ones are missing. */
+/* A writer of another version: unknown columns and kinds are passed over, missing ones are missing.
+ */
 static void test_other_layout(void **state)
 {
     struct arena *arena = arena_create();
@@ -263,12 +266,9 @@ static void test_locked_while_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_every_cut),
-        cmocka_unit_test(test_every_flip),
-        cmocka_unit_test(test_nonsense_with_good_checksums),
-        cmocka_unit_test(test_other_layout),
-        cmocka_unit_test(test_locked_while_open),
+        cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_every_cut),
+        cmocka_unit_test(test_every_flip),   cmocka_unit_test(test_nonsense_with_good_checksums),
+        cmocka_unit_test(test_other_layout), cmocka_unit_test(test_locked_while_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

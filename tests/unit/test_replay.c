@@ -1,4 +1,5 @@
-/* Recorded enumerations as a device: our own files, their spaces, noise replay. Other tuners' files: test_import. */
+/* Recorded enumerations as a device: our own files, their spaces, noise replay. Other tuners'
+ * files: test_import. */
 #include "tests/unit/db_random.h"
 
 #include <unistd.h>
@@ -28,8 +29,10 @@ static void unmake(struct made *made)
     arena_destroy(made->arena);
 }
 
-/* Records configurations first, first + step, ... with `samples` samples that name them; every fifth fails. */
-static void record(struct made *made, const char *strategy, uint64_t first, uint64_t step, int samples, bool complete)
+/* Records configurations first, first + step, ... with `samples` samples that name them; every
+ * fifth fails. */
+static void record(struct made *made, const char *strategy, uint64_t first, uint64_t step,
+                   int samples, bool complete)
 {
     struct db *db;
     struct run *run;
@@ -37,8 +40,13 @@ static void record(struct made *made, const char *strategy, uint64_t first, uint
     made->info.strategy = strategy;
     OK(run_begin(db, &made->info, made->arena, &run));
     for (uint64_t config = first; config < space_count(made->space); config += step) {
-        struct trial trial = {.outcome = OUTCOME_OK, .message = "", .log = "", .timer = TIMER_CUPTI, .samples = samples,
-                              .measure_s = 0.5, .compile = {.seconds = 0.25, .registers = (int)config}};
+        struct trial trial = {.outcome = OUTCOME_OK,
+                              .message = "",
+                              .log = "",
+                              .timer = TIMER_CUPTI,
+                              .samples = samples,
+                              .measure_s = 0.5,
+                              .compile = {.seconds = 0.25, .registers = (int)config}};
         trial.span_ns = ARENA_ARRAY(made->arena, double, samples);
         trial.sum_ns = ARENA_ARRAY(made->arena, double, samples);
         for (int i = 0; i < samples; i++) {
@@ -104,8 +112,16 @@ static void test_noise(void **state)
         uint64_t repeat;
         int samples, first, last;
     } cases[] = {
-        {1, 0, 1, 0, 0}, {1, 1, 1, 1, 1}, {1, 8, 1, 1, 1}, {3, 0, 3, 0, 2}, {3, 1, 3, 3, 5},
-        {3, 2, 3, 6, 1}, {7, 3, 7, 0, 6}, {9, 0, 9, 0, 1}, {9, 1, 9, 2, 3}, {0, 5, 7, 0, 6},
+        {1, 0, 1, 0, 0},
+        {1, 1, 1, 1, 1},
+        {1, 8, 1, 1, 1},
+        {3, 0, 3, 0, 2},
+        {3, 1, 3, 3, 5},
+        {3, 2, 3, 6, 1},
+        {7, 3, 7, 0, 6},
+        {9, 0, 9, 0, 1},
+        {9, 1, 9, 2, 3},
+        {0, 5, 7, 0, 6},
         {1, UINT64_MAX, 1, UINT64_MAX % 7, UINT64_MAX % 7},
     };
     for (size_t i = 0; i < STAX_COUNT(cases); i++) {
@@ -119,7 +135,8 @@ static void test_noise(void **state)
     unmake(&made);
 }
 
-/* Without a complete enumeration: the union of the runs that asked the same, the richest trial of each. */
+/* Without a complete enumeration: the union of the runs that asked the same, the richest trial of
+ * each. */
 static void test_union_of_runs(void **state)
 {
     struct made made = make();
@@ -161,7 +178,9 @@ static void test_nothing_recorded(void **state)
     assert_int_equal(replay_open(made.path, made.arena, &replay), STAX_USAGE);
     assert_non_null(strstr(status_message(), "holds no trials"));
     assert_non_null(strstr(status_message(), made.path));
-    assert_int_not_equal(replay_open(arena_printf(made.arena, "%s/absent", made.folder), made.arena, &replay), STAX_OK);
+    assert_int_not_equal(
+        replay_open(arena_printf(made.arena, "%s/absent", made.folder), made.arena, &replay),
+        STAX_OK);
     assert_non_null(strstr(status_message(), "absent"));
     unmake(&made);
 }
