@@ -1,7 +1,7 @@
 /* CUPTI through dlopen; see activity.h.
  *
  * Of a kernel record only the prefix that all versions of the struct since CUPTI 9 share is read:
- * kind at 0, start at 16, end at 24, correlation at 92, name at 104 (cupti_activity.h,
+ * kind at 0, start at 16, end at 24, grid and block at 52, correlation at 92, name at 104 (cupti_activity.h,
  * CUpti_ActivityKernel4 to 10; tests/unit/test_compile_types.c compares). */
 #include "measure/activity.h"
 
@@ -114,6 +114,7 @@ static void read_record(const uint8_t *record)
     const char *name;
     memcpy(&kernel->start_ns, record + 16, sizeof kernel->start_ns);
     memcpy(&kernel->end_ns, record + 24, sizeof kernel->end_ns);
+    memcpy(kernel->shape, record + 52, sizeof kernel->shape);
     memcpy(&kernel->correlation, record + 92, sizeof kernel->correlation);
     memcpy(&name, record + 104, sizeof name);
     kernel->name = name ? hash_string(name) : 0;

@@ -14,7 +14,9 @@
 
 struct activity_kernel {
     uint64_t start_ns, end_ns;
-    uint64_t name;        /* hash_string of the kernel's name */
+    uint64_t name;        /* hash_string of the kernel's name; CUPTI keeps names by function handle, so a
+                             kernel of a module loaded where another was unloaded may bear its name */
+    uint32_t shape[6];    /* grid x y z, block x y z */
     uint32_t correlation; /* grows with each launch */
 };
 

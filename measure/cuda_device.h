@@ -45,7 +45,6 @@ struct cuda_launch {
     struct cuda_launch_config config;
     struct cuda_launch_attribute cluster;
     void **params;
-    uint64_t name; /* hash_string, as activity records carry it */
 };
 
 struct backend_program {

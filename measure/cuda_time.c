@@ -36,7 +36,6 @@ static bool find_entry(struct backend *backend, const struct job_launch *source,
     const struct cuda_driver *cu = backend->cu;
     int error = cu->cuModuleGetFunction(&launch->function, program->module, source->entry);
     if (error != 0) return verdict_set(verdict, OUTCOME_LAUNCH, "has no entry %s", source->entry);
-    launch->name = hash_string(source->entry);
     for (int k = 0; k < 3; k++) {
         if (source->grid[k] < 1 || source->grid[k] > UINT32_MAX || source->block[k] < 1)
             return verdict_set(verdict, OUTCOME_LAUNCH,
@@ -180,7 +179,18 @@ static bool wait_stream(struct backend *backend, struct verdict *verdict)
                         verdict);
 }
 
-/* Gives the records to the slots, in the order of launches, each by its name. */
+/* Is this a record of that launch? By grid and block: names go stale when modules are unloaded. */
+static bool record_of(const struct activity_kernel *record, const struct cuda_launch *launch)
+{
+    for (int k = 0; k < 3; k++) {
+        if (record->shape[k] != launch->config.grid[k] ||
+            record->shape[3 + k] != launch->config.block[k])
+            return false;
+    }
+    return true;
+}
+
+/* Gives the records to the slots, in the order of launches. */
 static bool share_out(struct backend *backend, const struct activity_kernel *record, int slots,
                       struct backend_slot *slot, struct verdict *verdict)
 {
@@ -190,7 +200,7 @@ static bool share_out(struct backend *backend, const struct activity_kernel *rec
         bool right = backend->l2 == L2_WARM || (record++)->name == treatment;
         uint64_t first = UINT64_MAX, last = 0, sum = 0;
         for (int k = 0; k < program->launches; k++, record++) {
-            right = right && record->name == program->launch[k].name;
+            right = right && record_of(record, &program->launch[k]);
             sum += record->end_ns - record->start_ns;
             if (record->start_ns < first) first = record->start_ns;
             if (record->end_ns > last) last = record->end_ns;
@@ -286,7 +296,7 @@ static void own_program(struct backend *backend, enum support_kernel kernel, int
                         void **params, struct cuda_launch *launch, struct backend_program *program)
 {
     *launch = (struct cuda_launch){
-        .function = backend->support[kernel], .params = params, .name = support_name(kernel)};
+        .function = backend->support[kernel], .params = params};
     launch->config = (struct cuda_launch_config){
         .grid = {(unsigned int)(backend->info->processors * blocks_sm), 1, 1},
         .block = {512, 1, 1},

@@ -44,6 +44,8 @@ SAME((int)CUDA_FUNC_NON_PORTABLE_CLUSTER, (int)CU_FUNC_ATTRIBUTE_NON_PORTABLE_CL
     SAME(offsetof(type, kind), 0);           \
     SAME(offsetof(type, start), 16);         \
     SAME(offsetof(type, end), 24);           \
+    SAME(offsetof(type, gridX), 52);         \
+    SAME(offsetof(type, blockZ), 72);        \
     SAME(offsetof(type, correlationId), 92); \
     SAME(offsetof(type, name), 104)
 RECORD(CUpti_ActivityKernel9);
