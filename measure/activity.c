@@ -1,8 +1,8 @@
 /* CUPTI through dlopen; see activity.h.
  *
  * Of a kernel record only the prefix that all versions of the struct since CUPTI 9 share is read:
- * kind at 0, start at 16, end at 24, grid and block at 52, correlation at 92, name at 104 (cupti_activity.h,
- * CUpti_ActivityKernel4 to 10; tests/unit/test_compile_types.c compares). */
+ * kind at 0, start at 16, end at 24, grid and block at 52, correlation at 92, name at 104
+ * (cupti_activity.h, CUpti_ActivityKernel4 to 10; tests/unit/test_compile_types.c compares). */
 #include "measure/activity.h"
 
 #include <dlfcn.h>
@@ -73,6 +73,7 @@ static struct {
     bool lent[BUFFERS];
     struct activity_kernel kernel[MAX_RECORDS];
     int kernels;
+    uint64_t come; /* records of this process, also those forgotten */
     size_t dropped, timeless;
 } batch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -206,11 +207,29 @@ enum stax_status activity_open(bool enable, struct arena *arena, const char **no
     return STAX_OK;
 }
 
-void activity_begin(int kernels)
+/* Flushes until `wanted` records of this process have come, or gives up after some 20 ms. */
+static void flush_until(uint64_t wanted)
 {
-    STAX_CHECK(kernels < MAX_RECORDS);
-    cupti.flush(0);
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 0; i < FLUSHES; i++) {
+        int error = cupti.flush(i < FLUSHES / 2 ? 0 : FLUSH_FORCED);
+        if (error != 0) log_write(LOG_DEBUG, "CUPTI flush: %s (%d)", error_text(error), error);
+        pthread_mutex_lock(&batch.lock);
+        bool enough = batch.come + batch.dropped >= wanted;
+        pthread_mutex_unlock(&batch.lock);
+        if (enough) return;
+        nanosleep(&pause, NULL);
+    }
+}
+
+void activity_begin(uint64_t launched)
+{
+    flush_until(launched);
     pthread_mutex_lock(&batch.lock);
+    if (batch.come != launched)
+        log_write(LOG_DEBUG, "CUPTI gave %llu records of %llu kernels so far",
+                  (unsigned long long)batch.come, (unsigned long long)launched);
+    batch.come = launched; /* what is lost is lost; what comes late fails the next batch */
     batch.kernels = 0;
     batch.dropped = batch.timeless = 0;
     pthread_mutex_unlock(&batch.lock);
@@ -224,17 +243,12 @@ static int by_launch(const void *a, const void *b)
 
 const struct activity_kernel *activity_take(int kernels, const char **why)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
+    STAX_CHECK(kernels < MAX_RECORDS);
+    pthread_mutex_lock(&batch.lock);
+    uint64_t wanted = batch.come - (uint64_t)batch.kernels + (uint64_t)kernels;
+    pthread_mutex_unlock(&batch.lock);
+    flush_until(wanted);
     bool good = false;
-    for (int i = 0; i < FLUSHES; i++) {
-        int error = cupti.flush(i < FLUSHES / 2 ? 0 : FLUSH_FORCED);
-        if (error != 0) log_write(LOG_DEBUG, "CUPTI flush: %s (%d)", error_text(error), error);
-        pthread_mutex_lock(&batch.lock);
-        int come = batch.kernels;
-        pthread_mutex_unlock(&batch.lock);
-        if (come >= kernels) break;
-        nanosleep(&pause, NULL);
-    }
     pthread_mutex_lock(&batch.lock);
     if (batch.dropped)
         *why = "CUPTI dropped records";

@@ -14,8 +14,8 @@
 
 struct activity_kernel {
     uint64_t start_ns, end_ns;
-    uint64_t name;        /* hash_string of the kernel's name; CUPTI keeps names by function handle, so a
-                             kernel of a module loaded where another was unloaded may bear its name */
+    uint64_t name; /* hash_string of the kernel's name; CUPTI keeps names by function handle, so a
+                      kernel of a module loaded where another was unloaded may bear its name */
     uint32_t shape[6];    /* grid x y z, block x y z */
     uint32_t correlation; /* grows with each launch */
 };
@@ -23,7 +23,9 @@ struct activity_kernel {
 /* STAX_UNSUPPORTED with one line: no library, or who holds the subscription. *note: "CUPTI 13.0
  * (path)". `enable` false: only looks. */
 enum stax_status activity_open(bool enable, struct arena *arena, const char **note);
-void activity_begin(int kernels); /* forgets what came before */
+/* Starts a batch: what was launched before, `launched` kernels in this process, is waited for and
+ * forgotten. */
+void activity_begin(uint64_t launched);
 /* The records of a batch in the order of launches. NULL with a reason unless exactly `kernels` good
  * ones came. */
 const struct activity_kernel *activity_take(int kernels, const char **why);

@@ -35,7 +35,8 @@ struct backend {
     uint64_t flush;  /* what is read or written between calls */
     int64_t flush_bytes;
     int top_clock_khz;
-    void **event; /* of the event timer, two a slot */
+    uint64_t launched; /* kernels, ours and candidates' */
+    void **event;      /* of the event timer, two a slot */
     int events;
     struct arena *arena;
 };

@@ -95,13 +95,20 @@ enum stax_status support_load(struct backend *backend, const struct backend_opti
     return STAX_OK;
 }
 
+static bool launch(struct backend *backend, enum support_kernel kernel, int blocks_sm,
+                   unsigned int block, void **params, struct verdict *verdict)
+{
+    unsigned int grid = (unsigned int)(backend->info->processors * blocks_sm);
+    int error = backend->cu->cuLaunchKernel(backend->support[kernel], grid, 1, 1, block, 1, 1, 0,
+                                            backend->stream, params, NULL);
+    backend->launched += error == 0;
+    return cuda_verdict(backend->cu, error, names[kernel], verdict);
+}
+
 bool support_launch(struct backend *backend, enum support_kernel kernel, void **params,
                     struct verdict *verdict)
 {
-    unsigned int grid = (unsigned int)(backend->info->processors * BLOCKS_SM);
-    int error = backend->cu->cuLaunchKernel(backend->support[kernel], grid, 1, 1, BLOCK, 1, 1, 0,
-                                            backend->stream, params, NULL);
-    return cuda_verdict(backend->cu, error, names[kernel], verdict);
+    return launch(backend, kernel, BLOCKS_SM, BLOCK, params, verdict);
 }
 
 static bool clear_result(struct backend *backend, struct verdict *verdict)
@@ -192,7 +199,8 @@ bool support_clock(struct backend *backend, int turns, double *mhz, struct verdi
 {
     struct support_result result;
     void *params[] = {&turns, &backend->result};
-    if (!support_launch(backend, SUPPORT_CLOCK, params, verdict) ||
+    /* One warp an SM: every SM runs, and a turn takes its latency. */
+    if (!launch(backend, SUPPORT_CLOCK, 1, 32, params, verdict) ||
         !read_result(backend, &result, verdict))
         return false;
     *mhz = result.first ? 1e3 * (double)result.wrong / (double)result.first : 0;

@@ -13,7 +13,7 @@
 #include "measure/cuda_device.h"
 
 enum {
-    SETTLE_TURNS = 250000,     /* 4 cycles a turn: 0.5 ms at 1.98 GHz */
+    SETTLE_TURNS = 120000,     /* 8 cycles a turn: 0.5 ms at 1.98 GHz */
     SETTLE_WINDOW = 100,       /* so 0.05 s */
     SETTLE_APART = 10,         /* windows, so 0.5 s */
     SETTLE_MOST = 60,          /* 3 s */
@@ -130,12 +130,15 @@ void cuda_bind(struct backend_program *program, const uint64_t *addresses)
 
 static int launch_one(struct backend *backend, const struct cuda_launch *launch)
 {
+    const struct cuda_driver *cu = backend->cu;
     const struct cuda_launch_config *c = &launch->config;
-    if (c->attribute_count)
-        return backend->cu->cuLaunchKernelEx(c, launch->function, launch->params, NULL);
-    return backend->cu->cuLaunchKernel(launch->function, c->grid[0], c->grid[1], c->grid[2],
-                                       c->block[0], c->block[1], c->block[2], c->shared_bytes,
-                                       c->stream, launch->params, NULL);
+    int error = c->attribute_count
+                    ? cu->cuLaunchKernelEx(c, launch->function, launch->params, NULL)
+                    : cu->cuLaunchKernel(launch->function, c->grid[0], c->grid[1], c->grid[2],
+                                         c->block[0], c->block[1], c->block[2], c->shared_bytes,
+                                         c->stream, launch->params, NULL);
+    backend->launched += error == 0;
+    return error;
 }
 
 bool cuda_run(struct backend *backend, struct backend_program *program, struct verdict *verdict)
@@ -219,7 +222,7 @@ static bool time_by_activity(struct backend *backend, int slots, struct backend_
     int kernels = 0;
     for (int i = 0; i < slots; i++) kernels += slot[i].program->launches + (backend->l2 != L2_WARM);
     if (!wait_stream(backend, verdict)) return false;
-    activity_begin(kernels);
+    activity_begin(backend->launched);
     for (int i = 0; i < slots; i++) {
         if (!treat_cache(backend, verdict) || !cuda_run(backend, slot[i].program, verdict))
             return false;
@@ -295,8 +298,7 @@ bool cuda_settle(struct backend *backend, struct verdict *verdict)
 static void own_program(struct backend *backend, enum support_kernel kernel, int blocks_sm,
                         void **params, struct cuda_launch *launch, struct backend_program *program)
 {
-    *launch = (struct cuda_launch){
-        .function = backend->support[kernel], .params = params};
+    *launch = (struct cuda_launch){.function = backend->support[kernel], .params = params};
     launch->config = (struct cuda_launch_config){
         .grid = {(unsigned int)(backend->info->processors * blocks_sm), 1, 1},
         .block = {512, 1, 1},

@@ -70,6 +70,25 @@ enum stax_status measure_probe(const struct measure_options *options, struct are
     return STAX_OK;
 }
 
+static bool kept_ceilings(const char *cache, struct device_info *info, struct arena *arena);
+
+/* Ceilings that were measured before, of the devices that are here. */
+static const char *describe_ceilings(const struct measure_options *options, struct arena *arena)
+{
+    static const char *const specs[] = {"cuda", "cpu"};
+    struct text text = text_make(arena);
+    const char *cache = options->cache_dir ? options->cache_dir : cache_default_folder(arena);
+    for (size_t i = 0; i < STAX_COUNT(specs); i++) {
+        struct measure_options one = *options;
+        struct device_info info;
+        one.device = specs[i];
+        if (measure_probe(&one, arena, &info) == STAX_OK && kept_ceilings(cache, &info, arena))
+            text_printf(&text, "ceilings    %s: copy %.0f GB/s, read %.0f GB/s\n", info.spec,
+                        info.copy_bytes_s / 1e9, info.read_bytes_s / 1e9);
+    }
+    return text_string(&text);
+}
+
 enum stax_status measure_doctor(const struct measure_options *options, struct arena *arena,
                                 const char **text)
 {
@@ -82,7 +101,8 @@ enum stax_status measure_doctor(const struct measure_options *options, struct ar
     enum stax_status status = process_wait(&process, probe_limit_s, MESSAGE_DOCTOR, &message);
     if (status == STAX_OK) {
         const char *lines = reader_string(&message.body, arena);
-        *text = arena_printf(arena, "worker      %s\n%s", worker, lines ? lines : "");
+        *text = arena_printf(arena, "worker      %s\n%s%s", worker, lines ? lines : "",
+                             describe_ceilings(options, arena));
     }
     process_end(&process, arena, NULL);
     return status;
@@ -108,26 +128,26 @@ static enum stax_status make_folders(struct measure *measure)
     return STAX_OK;
 }
 
-static const char *ceilings_path(const struct measure *measure)
+static const char *ceilings_path(const char *cache, const struct device_info *info,
+                                 struct arena *arena)
 {
-    if (!measure->cache[0]) return NULL;
-    const char *name = arena_printf(measure->arena, "%s %s", measure->info.uuid,
-                                    measure->info.driver);
-    return cache_path(measure->arena, measure->cache, hash128_bytes(name, strlen(name)),
-                      ".ceilings");
+    if (!cache[0]) return NULL;
+    const char *name = arena_printf(arena, "%s %s", info->uuid, info->driver);
+    return cache_path(arena, cache, hash128_bytes(name, strlen(name)), ".ceilings");
 }
 
-static bool kept_ceilings(struct measure *measure, const char *path)
+static bool kept_ceilings(const char *cache, struct device_info *info, struct arena *arena)
 {
     const void *bytes;
     size_t length;
-    if (!path || cache_read(path, measure->arena, &bytes, &length) != STAX_OK) return false;
+    const char *path = ceilings_path(cache, info, arena);
+    if (!path || cache_read(path, arena, &bytes, &length) != STAX_OK) return false;
     struct reader reader = {.bytes = bytes, .length = length};
     double copy = reader_f64(&reader), read = reader_f64(&reader), date = reader_f64(&reader);
     if (reader.bad || !(copy > 0) || !(read > 0) || (double)time(NULL) - date > ceilings_age_s)
         return false;
-    measure->info.copy_bytes_s = copy;
-    measure->info.read_bytes_s = read;
+    info->copy_bytes_s = copy;
+    info->read_bytes_s = read;
     return true;
 }
 
@@ -135,9 +155,9 @@ static bool kept_ceilings(struct measure *measure, const char *path)
  * time. */
 static enum stax_status find_ceilings(struct measure *measure)
 {
-    const char *path = ceilings_path(measure);
     struct measure_worker *bench = &measure->bench;
-    if (kept_ceilings(measure, path)) return STAX_OK;
+    const char *path = ceilings_path(measure->cache, &measure->info, measure->arena);
+    if (kept_ceilings(measure->cache, &measure->info, measure->arena)) return STAX_OK;
     STAX_TRY(side_start(measure));
     STAX_TRY(channel_send(&bench->process.channel, MESSAGE_CALIBRATE, NULL));
     bench->calibrating = true;
