@@ -15,12 +15,13 @@ dest=$(cd "$1" && pwd -P)
 build=$root/build/release
 quietly "$build/install.log" cmake --install "$build" --prefix "$dest" --strip
 
-mkdir -p "$dest/bench"
-find "$root/scripts" -maxdepth 1 -name 'bench*' -exec cp -r -t "$dest/bench" {} +
-if [ -d "$root/tests/data" ]; then
-    rm -rf "$dest/tests/data"
-    cp -r "$root/tests/data" "$dest/tests/data"
-fi
+rm -rf "$dest/bench" "$dest/tests/data" "$dest/tests/support"
+mkdir -p "$dest/tests/support"
+for pair in scripts/bench:bench tests/data:tests/data; do
+    if [ -d "$root/${pair%%:*}" ]; then cp -r "$root/${pair%%:*}" "$dest/${pair##*:}"; fi
+done
+# Texts that tests read at run time, under the path they have in the source tree.
+find "$root/tests/support" -type f -not -name '*.[ch]' -exec cp -t "$dest/tests/support" {} +
 install -m 755 "$root/scripts/run-installed-tests.sh" "$dest/run-tests.sh"
 
 # Nothing but the C library and the compiler's own may be needed; cmocka lies beside its users.
@@ -37,7 +38,7 @@ while IFS= read -r file; do
         bad=1
     fi
 done < <(find "$dest/bin" "$dest/lib" "$dest/tests" -type f \( -perm -u+x -o -name '*.so*' \) \
-    -not -path "$dest/tests/data/*")
+    -not -path "$dest/tests/data/*" -not -path "$dest/tests/support/*")
 for program in bin/stax-tune bin/stax-worker lib/libstaxtune.so; do
     [ -e "$dest/$program" ] || { say "$program was not built"; bad=1; }
 done

@@ -19,9 +19,9 @@ stax_need_file(STAX_XXHASH_INCLUDE path xxhash.h libxxhash-dev)
 add_library(stax_xxhash INTERFACE)
 
 # stax_static_archive(NAME ARCHIVE): interface target NAME for a copy of ARCHIVE that a shared library can
-# link (hidden_stdio.c says why).
+# link (hidden_stdio.c says why, and joins each copy).
 find_program(STAX_OBJCOPY NAMES objcopy REQUIRED)
-add_library(stax_hidden_stdio STATIC ${CMAKE_SOURCE_DIR}/scripts/cmake/hidden_stdio.c)
+add_library(stax_hidden_stdio OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/hidden_stdio.c)
 target_link_libraries(stax_hidden_stdio PRIVATE stax_flags)
 
 function(stax_static_archive name archive)
@@ -31,11 +31,13 @@ function(stax_static_archive name archive)
     COMMAND ${STAX_OBJCOPY} --redefine-sym stdin=stax_hidden_stdin
             --redefine-sym stdout=stax_hidden_stdout --redefine-sym stderr=stax_hidden_stderr
             ${archive} ${copy}
-    DEPENDS ${archive} COMMENT "Copying ${archive}" VERBATIM)
+    COMMAND ${CMAKE_AR} qs ${copy} $<TARGET_OBJECTS:stax_hidden_stdio>
+    DEPENDS ${archive} stax_hidden_stdio $<TARGET_OBJECTS:stax_hidden_stdio>
+    COMMENT "Copying ${archive}" VERBATIM)
   add_custom_target(${name}_archive DEPENDS ${copy})
   add_library(${name} INTERFACE)
   add_dependencies(${name} ${name}_archive)
-  target_link_libraries(${name} INTERFACE ${copy} stax_hidden_stdio)
+  target_link_libraries(${name} INTERFACE ${copy})
 endfunction()
 
 # HDF5: the shared one drags in thirty libraries. The static one asks for libcurl and libcrypto only in its
