@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -171,16 +173,16 @@ static enum stax_status verify_all(struct folding *folding)
     return status;
 }
 
+/* Of runs that died before they began. Only old ones: a young one may be about to be locked. */
 static void remove_leftovers(struct db *db, struct arena *arena)
 {
+    enum { OLD_S = 600 }; /* chosen: beginning a run takes milliseconds */
     const char **paths;
     int count;
+    struct stat info;
     if (db_journals(db, true, arena, &paths, &count) != STAX_OK) return;
     for (int i = 0; i < count; i++) {
-        int fd = open(paths[i], O_RDWR | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-            unlink(paths[i]); /* its run never began */
-        if (fd >= 0) close(fd);
+        if (stat(paths[i], &info) == 0 && time(NULL) - info.st_mtime > OLD_S) unlink(paths[i]);
     }
 }
 

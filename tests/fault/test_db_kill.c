@@ -220,7 +220,7 @@ static void test_writers_at_once(void **state)
     for (int i = 0; i < WRITERS; i++) {
         int status;
         assert_int_equal(waitpid(child[i], &status, 0), child[i]);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("a writer ended with %x", status);
     }
     struct db *db;
     struct stored_run *runs;

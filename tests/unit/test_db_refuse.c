@@ -58,7 +58,8 @@ static void test_foreign(void **state)
     const char *path = arena_printf(arena, "%s/f", folder);
     store(path, "Dear diary\n", 11);
     refuse(path, STAX_FORMAT, "not a stax-tune database");
-    store(path, "\x89HDF\r\n\x1a\n and then nothing of the kind", 40);
+    static const char begins_well[] = "\x89HDF\r\n\x1a\n and then nothing of the kind";
+    store(path, begins_well, sizeof begins_well);
     refuse(path, STAX_FORMAT, "damaged");
     store(path, "", 0);
     refuse(path, STAX_FORMAT, "is empty");
