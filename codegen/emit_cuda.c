@@ -84,7 +84,7 @@ static void declare_position(struct emit *e, bool along_x, unsigned dims, bool e
     emit_dims(e, axis, dims & dims_of_axis(k->ir, axis), flat);
 }
 
-struct scope cuda_open(struct emit *e, bool x, bool b, unsigned slot_dims, unsigned element_dims)
+struct scope emit_cuda_open(struct emit *e, bool x, bool b, unsigned slot_dims, unsigned element_dims)
 {
     const struct plan_kernel *k = e->k;
     struct scope scope = {.x = x, .b = b && k->b_axis != IR_AXES, .braces = 1};
@@ -175,11 +175,11 @@ static void x_nodes(struct emit *e, int level)
         if (ir->node[n].op == IR_INDEX) dims |= emit_node_dims(&ir->node[n]);
         if (ir->node[n].op == IR_LOAD) {
             cuda_load_declare(e, n);
-            cuda_load(e, n);
+            emit_cuda_load(e, n);
         }
     }
     if (!any) return;
-    struct scope scope = cuda_open(e, true, false, 0, dims);
+    struct scope scope = emit_cuda_open(e, true, false, 0, dims);
     if (e->k->vec_x) cuda_elements(e, &scope, dims);
     for (int n = 0; n < ir->nodes; n++)
         if (is_x_value(e, n, level)) emit_line(e, "%s = %s;", cuda_name(e, n), value_of(e, n));
@@ -195,7 +195,7 @@ static void declare_accumulators(struct emit *e, int level)
         const struct ir_node *node = &ir->node[n];
         if (node->op != IR_REDUCE || node->level != level) continue;
         emit_line(e, "%s _tmp%d%s;", emit_type(e, node->dtype), n, cuda_extent(e, true, false, true));
-        struct scope scope = cuda_open(e, true, false, 0, 0);
+        struct scope scope = emit_cuda_open(e, true, false, 0, 0);
         cuda_elements(e, &scope, 0);
         emit_line(e, "_tmp%d%s = %s;", n, cuda_subscript(e, true, false, true), emit_identity(e, node));
         cuda_close(e, &scope);
@@ -267,13 +267,13 @@ static void pass_body(struct emit *e, int p, const bool *made)
             continue;
         }
         if (!e->k->keep[n]) cuda_load_declare(e, n);
-        cuda_load(e, n);
+        emit_cuda_load(e, n);
     }
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && cuda_turned(e->k, n)) cuda_tile_put(e, n);
     if (turned) emit_line(e, "__syncthreads();");
     unsigned masks = (store_dims ? CUDA_MASK_X | CUDA_MASK_B : 0) | (p < ir->levels ? CUDA_MASK_B : 0);
-    struct scope scope = cuda_open(e, true, true, store_dims | masks, dims);
+    struct scope scope = emit_cuda_open(e, true, true, store_dims | masks, dims);
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && ir->node[n].op == IR_STORE) cuda_store_open(e, n);
     cuda_elements(e, &scope, dims);

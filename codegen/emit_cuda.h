@@ -17,7 +17,7 @@ struct scope {
 
 /* Opens loops over the x slots and b slots asked for; declares the masks asked for and, of the vector's start, the dims in `slot_dims`.
  * `element_dims` are those that cuda_elements will want. */
-struct scope cuda_open(struct emit *e, bool x, bool b, unsigned slot_dims, unsigned element_dims);
+struct scope emit_cuda_open(struct emit *e, bool x, bool b, unsigned slot_dims, unsigned element_dims);
 /* Inside it, opens the loop over a vector's elements and declares the dims of each element. */
 void cuda_elements(struct emit *e, struct scope *scope, unsigned element_dims);
 void cuda_elements_close(struct emit *e, struct scope *scope);
@@ -34,7 +34,7 @@ void cuda_constants(struct emit *e);
 
 /* ---- emit_cuda_access.c ---- */
 void cuda_load_declare(struct emit *e, int node);
-void cuda_load(struct emit *e, int node); /* loops and loads into rawN */
+void emit_cuda_load(struct emit *e, int node); /* loops and loads into rawN */
 const char *cuda_load_value(struct emit *e, int node); /* takes the element out of rawN, inside a scope */
 void cuda_store_x(struct emit *e, int node);    /* a STORE of the x domain, whole */
 /* A STORE of the full domain in three places: before, inside and after the loop over elements. */

@@ -84,7 +84,7 @@ static bool read_once(const struct emit *e, const struct access *access)
     return k->xnumel == 1 || access->x;
 }
 
-void cuda_load(struct emit *e, int n)
+void emit_cuda_load(struct emit *e, int n)
 {
     const struct plan_kernel *k = e->k;
     const struct ir_node *node = &k->ir->node[n];
@@ -92,7 +92,7 @@ void cuda_load(struct emit *e, int n)
     unsigned dims = access.dims;
     const char *guard = node->arg[0] >= 0 ? guard_text(e, node->arg[0], &dims) : "";
     bool scratch = e->in_fold && k->program->buffer[node->buffer].role == IR_BUFFER_SCRATCH;
-    struct scope scope = cuda_open(e, access.x, access.b, (access.element ? 0 : dims) | CUDA_MASK_X | CUDA_MASK_B,
+    struct scope scope = emit_cuda_open(e, access.x, access.b, (access.element ? 0 : dims) | CUDA_MASK_X | CUDA_MASK_B,
                                    access.element ? dims : 0);
     const char *words = arena_printf(e->arena, "raw%d%s", n, slot(e, &access));
     const char *when = condition(e, access.x, access.b, guard);
@@ -174,7 +174,7 @@ void cuda_store_x(struct emit *e, int n)
     if (k->lx * k->lb < k->threads)
         text_printf(&when, "%s(int)threadIdx.x < %lld", k->lb > 1 ? " && " : "", (long long)(k->lx * k->lb));
     if (when.length > 0) emit_open(e, "if (%s) {", text_string(&when));
-    struct scope scope = cuda_open(e, true, false, access.dims | CUDA_MASK_X, access.dims);
+    struct scope scope = emit_cuda_open(e, true, false, access.dims | CUDA_MASK_X, access.dims);
     cuda_store_open(e, n);
     if (k->vec_x) cuda_elements(e, &scope, access.dims);
     cuda_store_element(e, n);

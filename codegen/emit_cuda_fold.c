@@ -78,7 +78,7 @@ static void fold_lanes(struct emit *e, int n, int64_t place)
     const struct ir_node *node = &k->ir->node[n];
     const char *type = emit_type(e, node->dtype);
     int64_t parts = parts_in_shared(k);
-    struct scope scope = cuda_open(e, true, false, 0, 0);
+    struct scope scope = emit_cuda_open(e, true, false, 0, 0);
     if (k->vec_x) {
         cuda_elements(e, &scope, 0);
         emit_line(e, "%s v = _tmp%d%s;", type, n, cuda_subscript(e, true, false, true));
@@ -119,7 +119,7 @@ static void fold_shared(struct emit *e, int n, int64_t place)
     int64_t parts = parts_in_shared(k);
     int ve = k->vec_x ? k->ve : 1;
     int64_t columns = k->lx * k->sx * ve;
-    struct scope scope = cuda_open(e, true, false, 0, 0);
+    struct scope scope = emit_cuda_open(e, true, false, 0, 0);
     if (k->vec_x) cuda_elements(e, &scope, 0);
     const char *column = arena_printf(e->arena, "(lane_x%s)%s%s",
                                       k->sx > 1 ? arena_printf(e->arena, " + %lld * i", (long long)k->lx) : "",

@@ -104,10 +104,4 @@ const char *function_name(const void *unused,
                           int index); /* of all functions and ops, for suggestions */
 int function_names(void);
 
-/* ---- nearest.c ---- */
-/* The name nearest to `name` by edit distance, NULL when none is near. each(data, index) gives the
- * known ones. */
-const char *nearest_name(const char *name, const char *(*each)(const void *data, int index),
-                         const void *data, int count);
-
 #endif

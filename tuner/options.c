@@ -31,40 +31,6 @@ int stax_option_row(int row, const char **name, const char **argument, const cha
     return 1;
 }
 
-/* Levenshtein distance, at most 64 characters of each; for messages only. */
-static int distance(const char *a, const char *b)
-{
-    enum { LIMIT = 64 };
-    int row[LIMIT + 1];
-    int m = (int)strnlen(a, LIMIT), n = (int)strnlen(b, LIMIT);
-    for (int j = 0; j <= n; j++) row[j] = j;
-    for (int i = 1; i <= m; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            int replace = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            int best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = best < replace ? best : replace;
-        }
-    }
-    return row[n];
-}
-
-const char *nearest_name(const char *text, const char *const *names, int count)
-{
-    const char *best = NULL;
-    int least = (int)strlen(text) / 2 + 1; /* chosen: at most half of the letters wrong */
-    for (int i = 0; i < count; i++) {
-        int d = distance(text, names[i]);
-        if (d < least) {
-            least = d;
-            best = names[i];
-        }
-    }
-    return best;
-}
-
 static enum stax_status set_option(stax_tuner *tuner, const char *name, const char *value)
 {
     const char *names[OPTION_COUNT];
@@ -82,7 +48,7 @@ static enum stax_status set_option(stax_tuner *tuner, const char *name, const ch
         values->text[values->count++] = arena_text(tuner->arena, value ? value : "");
         return STAX_OK;
     }
-    const char *near = nearest_name(name, names, OPTION_COUNT);
+    const char *near = nearest_name(name, nearest_in_array, names, OPTION_COUNT);
     if (near) STAX_RETURN(STAX_USAGE, "unknown option --%s; did you mean --%s?", name, near);
     STAX_RETURN(STAX_USAGE, "unknown option --%s; `stax-tune --help` lists the options", name);
 }

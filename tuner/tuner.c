@@ -79,7 +79,7 @@ int stax_run(stax_tuner *tuner, const char *command, int count, const char *cons
         log_set_sink(NULL, NULL);
         return exit_code;
     }
-    const char *near = nearest_name(command, names, (int)STAX_COUNT(command_table));
+    const char *near = nearest_name(command, nearest_in_array, names, (int)STAX_COUNT(command_table));
     tuner->message = near ? arena_printf(tuner->arena, "unknown command %s; did you mean %s?", command, near)
                           : arena_printf(tuner->arena, "unknown command %s; `stax-tune --help` lists them", command);
     log_set_sink(NULL, NULL);

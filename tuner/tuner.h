@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/nearest.h"
 #include "base/space.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -48,8 +49,6 @@ enum stax_status option_real(const stax_tuner *tuner, enum option option, double
 /* The option's value as a row of `names`; `absent` when not given. STAX_USAGE lists the names. */
 enum stax_status option_choice(const stax_tuner *tuner, enum option option, const char *const *names, int count,
                                int absent, int *value);
-/* Sets "did you mean" messages: the entry of `names` nearest to `text`, NULL when none is near. */
-const char *nearest_name(const char *text, const char *const *names, int count);
 
 /* ---- output.c ---- */
 void say(stax_tuner *tuner, int stream, const char *format, ...) __attribute__((format(printf, 3, 4)));
