@@ -8,7 +8,7 @@ packages=(gcc libc6-dev binutils cmake ninja-build
     libhdf5-dev libaec-dev zlib1g-dev libjansson-dev libxxhash-dev)
 case "${1:-}" in
 '') packages+=(libcmocka-dev) ;;
---tests) packages+=(g++ libcmocka-dev hdf5-tools gnuplot-nox jq python3 python3-h5py) ;;
+--tests) packages+=(g++ libcmocka-dev hdf5-tools gnuplot-nox jq python3 python3-h5py python3-pandas) ;;
 *) die "usage: scripts/setup.sh [--tests]" ;;
 esac
 
