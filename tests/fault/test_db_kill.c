@@ -3,7 +3,9 @@
 #include "tests/unit/db_random.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -322,12 +324,75 @@ static void test_full_disk_for_file(void **state)
     arena_destroy(arena);
 }
 
+/* Returns 0 when all is well, 77 when this process may not mount. */
+static int fill_a_disk(const char *folder, int kib)
+{
+    struct arena *arena = arena_create();
+    const char *path = arena_printf(arena, "%s/results.h5", folder);
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", folder, "tmpfs", 0, arena_printf(arena, "size=%dk", kib)) != 0) {
+        return 77;
+    }
+    struct db *db;
+    uint64_t number = 0;
+    if (db_open(path, true, arena, &db) == STAX_OK) {
+        struct run *run;
+        struct run_info info = random_info(random_space(arena), arena);
+        enum stax_status status = run_begin(db, &info, arena, &run);
+        bool begun = status == STAX_OK;
+        double span;
+        for (; status == STAX_OK && number < 200; number++) {
+            struct trial trial = numbered(number, &span);
+            status = run_trial(run, 0, job_number(number), 1, &trial);
+        }
+        if (status != STAX_OK && number > 0) number--;
+        struct run_result result = {.complete = true};
+        if (begun && run_end(run, &result) != STAX_OK && status == STAX_OK) status = STAX_IO;
+        if (status != STAX_OK && (status != STAX_IO || !strstr(status_message(), "space")))
+            return 1;
+        db_close(db);
+    } else if (!strstr(status_message(), "space")) {
+        return 2;
+    }
+    if (mount("none", folder, "tmpfs", MS_REMOUNT, "size=16m") != 0) return 3;
+    struct stored_trial *trials;
+    uint64_t count;
+    if (db_open(path, true, arena, &db) != STAX_OK) return 4;
+    if (db_trials(db, UINT64_MAX, arena, &trials, &count) != STAX_OK || count != number) return 5;
+    for (uint64_t i = 0; i < count; i++) {
+        if (trials[i].trial.span_ns[0] != (double)i) return 6;
+    }
+    return files_with(folder, ".journal.") == 0 && files_with(folder, ".new") == 0 ? 0 : 7;
+}
+
+/* Disks of every size from too small for anything to enough, each full at another moment; then
+ * given more room. */
+static void test_disks_that_fill_up(void **state)
+{
+    struct arena *arena = arena_create();
+    const char *folder = folder_make(arena);
+    int ran = 0;
+    for (int kib = 8; kib < 4000; kib = kib * 5 / 4) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) _exit(fill_a_disk(folder, kib));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) break;
+        if (status != 0) fail_msg("a disk of %d KiB: wait status %x", kib, status);
+        ran++;
+    }
+    folder_remove(folder);
+    arena_destroy(arena);
+    if (ran == 0) print_message("not run: this user may not mount\n");
+    if (ran == 0) skip();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kill_while_appending), cmocka_unit_test(test_kill_while_folding),
         cmocka_unit_test(test_writers_at_once),      cmocka_unit_test(test_full_disk_for_journal),
-        cmocka_unit_test(test_full_disk_for_file),
+        cmocka_unit_test(test_full_disk_for_file),   cmocka_unit_test(test_disks_that_fill_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
