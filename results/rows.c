@@ -6,22 +6,21 @@
 
 #include "base/stats.h"
 
+/* clang-format off */
 /* Device columns that are plain numbers, once for both directions. */
-#define DEVICE_NUMBERS(X)                                                                      \
-    X(cc_major, cc_major)                                                                      \
-    X(cc_minor, cc_minor)                                                                      \
-    X(processors, processors) X(warp_size, warp_size) X(max_threads_block, max_threads_block)  \
-        X(max_threads_sm, max_threads_sm) X(registers_sm, registers_sm)                        \
-            X(shared_block_bytes, shared_block_bytes) X(shared_sm_bytes, shared_sm_bytes)      \
-                X(l2_bytes, l2_bytes) X(memory_bytes, memory_bytes) X(max_grid_x, max_grid[0]) \
-                    X(max_grid_y, max_grid[1]) X(max_grid_z, max_grid[2])                      \
-                        X(vector_bytes, vector_bytes) X(copy_bytes_s, copy_bytes_s)            \
-                            X(read_bytes_s, read_bytes_s)
-#define DEVICE_TEXTS(X)                                                               \
-    X(device_spec, spec)                                                              \
-    X(device_name, name)                                                              \
-    X(device_uuid, uuid) X(device_arch, arch) X(driver, driver) X(compiler, compiler) \
-        X(timer_note, timer_note)
+#define DEVICE_NUMBERS(X)                                                              \
+    X(cc_major, cc_major) X(cc_minor, cc_minor)                                        \
+    X(processors, processors) X(warp_size, warp_size)                                  \
+    X(max_threads_block, max_threads_block) X(max_threads_sm, max_threads_sm)          \
+    X(registers_sm, registers_sm) X(shared_block_bytes, shared_block_bytes)            \
+    X(shared_sm_bytes, shared_sm_bytes) X(l2_bytes, l2_bytes)                          \
+    X(memory_bytes, memory_bytes) X(vector_bytes, vector_bytes)                        \
+    X(max_grid_x, max_grid[0]) X(max_grid_y, max_grid[1]) X(max_grid_z, max_grid[2])   \
+    X(copy_bytes_s, copy_bytes_s) X(read_bytes_s, read_bytes_s)
+#define DEVICE_TEXTS(X)                                                                \
+    X(device_spec, spec) X(device_name, name) X(device_uuid, uuid)                     \
+    X(device_arch, arch) X(driver, driver) X(compiler, compiler) X(timer_note, timer_note)
+/* clang-format on */
 #define RUN_TEXTS(X) X(key) X(strategy) X(settings) X(protocol) X(command) X(host) X(version)
 
 static const char *text_or_empty(const char *text)
