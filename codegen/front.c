@@ -10,6 +10,7 @@
 
 #include "base/embed.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "codegen/graph.h"
 #include "codegen/parse.h"
 #include "codegen/program.h"

@@ -5,6 +5,7 @@
  * alike. `dim` and `keepdim` are accepted for `axis` and `keepdims`. */
 #include <string.h>
 
+#include "base/nearest.h"
 #include "codegen/parse.h"
 
 /* A signature taken apart: names and default texts. */

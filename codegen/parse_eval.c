@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "codegen/parse.h"
 
 enum stax_status parse_fail(const struct parse *parse, struct span span, const char *format, ...)

@@ -1,6 +1,7 @@
 /* Types of parameters: shapes with named dims, and what --arg and --dim change about them. */
 #include <string.h>
 
+#include "base/nearest.h"
 #include "codegen/parse_header.h"
 
 static struct dim_name *find_name(struct header *header, const char *name)
