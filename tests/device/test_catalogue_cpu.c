@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "catalogue_run.h"
+#include "tests/support/catalogue_run.h"
 
 /* 4 a case: the compiler takes a third of a second each; test_cpu_codegen samples more, many to a compilation. */
 static void test_catalogue(void **state)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue_run.h"
+#include "tests/support/catalogue_run.h"
 #include "measure/measure.h"
 
 static void test_catalogue(void **state)

@@ -1,5 +1,5 @@
 /* Samples configurations and has them verified; see catalogue_run.h. */
-#include "catalogue_run.h"
+#include "tests/support/catalogue_run.h"
 
 #include <stdio.h>
 #include <string.h>
