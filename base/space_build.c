@@ -34,6 +34,7 @@ struct builder {
     struct program program;
     struct states *states;
     uint64_t *key; /* of the state being looked up */
+    int **list;    /* by level: room for the values left by narrowing */
     uint64_t steps;
     bool overflow, too_many;
     struct space_node *nodes;
@@ -222,36 +223,44 @@ static uint32_t find_state(struct builder *b, int level, bool *fresh)
     return s->count++;
 }
 
+static uint32_t build(struct builder *b, int level);
+
+/* Behind the present level: the subtree of a state met before, or a new one. */
+static uint32_t build_behind(struct builder *b, int level)
+{
+    if (!b->states[level].used) {
+        return build(b, level + 1);
+    }
+    bool fresh;
+    uint32_t state = find_state(b, level, &fresh);
+    if (fresh) {
+        uint32_t child = build(b, level + 1);
+        b->states[level].nodes[state] = child;
+    }
+    return b->states[level].nodes[state];
+}
+
 static uint32_t build(struct builder *b, int level)
 {
     struct program *p = &b->program;
     if (level == p->levels) {
         return BEHIND;
     }
-    int param = p->order[level], count = b->space->params[param].count;
+    int param = p->order[level], limits[2], used;
     const union cell *cells = p->value_cells[level];
     uint32_t first = b->open_count;
-    b->steps += (uint64_t)count;
+    bool listed = program_narrow(p, level, limits, b->list[level], &used);
+    int from = listed ? 0 : limits[0], to = listed ? used : limits[1];
+    b->steps += (uint64_t)(to > from ? to - from : 0) + 1;
     b->too_many = b->too_many || b->steps > STEPS_MOST;
-    for (int v = 0; v < count && !b->too_many; v++) {
+    for (int i = from; i < to && !b->too_many; i++) {
+        int v = listed ? b->list[level][i] : i;
         p->chosen[param] = v;
         p->cell[level] = cells ? cells[v] : (union cell){.i = v};
         if (!program_run(p, level)) {
             continue;
         }
-        uint32_t child, state = 0;
-        bool fresh = true;
-        if (b->states[level].used) {
-            state = find_state(b, level, &fresh);
-        }
-        if (fresh) {
-            child = build(b, level + 1);
-            if (b->states[level].used) {
-                b->states[level].nodes[state] = child;
-            }
-        } else {
-            child = b->states[level].nodes[state];
-        }
+        uint32_t child = build_behind(b, level);
         if (child != DEAD) {
             open_edge(b, v, child);
         }
@@ -274,6 +283,10 @@ static void start_states(struct builder *b)
         most = b->states[level].words > most ? b->states[level].words : most;
     }
     b->key = ARENA_ARRAY(b->arena, uint64_t, most);
+    b->list = ARENA_ARRAY(b->arena, int *, p->levels);
+    for (int level = 0; level < p->levels; level++) {
+        b->list[level] = ARENA_ARRAY(b->arena, int, b->space->params[p->order[level]].count);
+    }
 }
 
 enum stax_status space_build_tree(struct space *space, const struct space_split *split, int group,

@@ -4,6 +4,7 @@
  *   space_order.c    constraints into conjuncts, parameters into groups, groups into a good order
  * of levels space_compile.c  the conjuncts of a group into a program with one part a level
  *   space_run.c      one level's part of such a program
+ *   space_narrow.c   the values of a level worth trying
  *   space_build.c    a program into a tree with equal subtrees shared
  *   space_walk.c     rank, unrank, sampling and neighbours on finished trees
  *   space_config.c   configurations as text, hash and across spaces */
@@ -240,6 +241,11 @@ int program_text(struct program *program, const char *text); /* the number of a 
 bool program_run(struct program *program, int level);
 bool program_test(struct program *program,
                   int slot); /* a decided conjunct, also when its slot is bad */
+
+/* Leaves those values of a level's parameter that can pass its tests: the indices from limits[0] to
+ * before limits[1], or, where it returns true, the `*used` ones of `list`, which has room for all.
+ */
+bool program_narrow(const struct program *program, int level, int limits[2], int *list, int *used);
 
 enum stax_status space_build_tree(struct space *space, const struct space_split *split, int group,
                                   struct space_tree *tree);
