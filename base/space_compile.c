@@ -262,6 +262,10 @@ int program_eval(struct program *p, const struct expr *expr, enum slot_code code
     expr_names(expr, note_use, &uses);
     struct slot_more more = {
         .type = type, .level = uses.level, .expr = expr, .use_count = uses.count};
+    if (uses.count == 1) {
+        int param = p->order[uses.slots[0]];
+        more.memo = ARENA_ARRAY(p->arena, int64_t, p->space->params[param].count);
+    }
     more.uses = arena_copy(p->arena, uses.slots, (size_t)uses.count * sizeof *uses.slots);
     return slot_add(p, (struct slot){code, NONE, NONE, NONE}, more, (union cell){0});
 }
@@ -282,15 +286,66 @@ static int in_divisors(struct program *p, int item, int n)
                      slot_make(p, SLOT_AND, SLOT_BOOL, positive, divides, NONE), never);
 }
 
+static bool calls(const struct expr *expr, const char *name, int least, int most)
+{
+    if (expr->kind != EXPR_CALL || expr->kids[0]->kind != EXPR_NAME ||
+        strcmp(expr->kids[0]->text, name) != 0 || expr->count - 1 < least ||
+        expr->count - 1 > most) {
+        return false;
+    }
+    for (int i = 1; i < expr->count; i++) {
+        if (expr->names[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `a in range(start, stop, step)` of integers is two comparisons and a remainder, and bad where
+ * range() would fail. NONE: the step is no positive constant, or something is no integer. */
+static int in_range(struct program *p, int item, const struct expr *range)
+{
+    int arguments = range->count - 1, slots[3] = {NONE, NONE, NONE};
+    for (int i = 0; i < arguments; i++) {
+        slots[i] = value_of(p, range->kids[i + 1]);
+        if (slots[i] == NONE || !slot_is_whole(p, slots[i])) {
+            return NONE;
+        }
+    }
+    int start = arguments > 1 ? slots[0] : slot_int(p, 0), stop = slots[arguments > 1];
+    int step = arguments > 2 ? slots[2] : slot_int(p, 1);
+    int64_t by = p->slot[step].code == SLOT_CONST ? p->cell[step].i : 0;
+    if (by <= 0 || by > INT64_MAX / VALUE_LIST_MOST) {
+        return NONE;
+    }
+    int length = slot_make(p, SLOT_SUB, SLOT_INT, stop, start, NONE);
+    int most = slot_int(p, VALUE_LIST_MOST * by);
+    int legal = slot_make(p, SLOT_LE, SLOT_BOOL, length, most, NONE);
+    int inside = slot_make(p, SLOT_AND, SLOT_BOOL,
+                           slot_make(p, SLOT_LE, SLOT_BOOL, start, item, NONE),
+                           slot_make(p, SLOT_LT, SLOT_BOOL, item, stop, NONE), NONE);
+    if (by > 1) {
+        int away = slot_make(p, SLOT_SUB, SLOT_INT, item, start, NONE);
+        int rest = slot_make(p, SLOT_MOD, SLOT_INT, away, step, NONE);
+        int meets = slot_make(p, SLOT_EQ, SLOT_BOOL, rest, slot_int(p, 0), NONE);
+        inside = slot_make(p, SLOT_AND, SLOT_BOOL, inside, meets, NONE);
+    }
+    int never = slot_make(p, SLOT_FLOORDIV, SLOT_INT, slot_int(p, 1), slot_int(p, 0), NONE);
+    return slot_make(p, SLOT_SELECT, SLOT_BOOL, legal, inside, never);
+}
+
 /* Any other list is evaluated as soon as its parameters are fixed. */
 static int in_of(struct program *p, const struct expr *list, int item)
 {
-    bool divisors = list->kind == EXPR_CALL && list->count == 2 &&
-                    list->kids[0]->kind == EXPR_NAME &&
-                    strcmp(list->kids[0]->text, "divisors") == 0 && !list->names[1];
-    int n = divisors && slot_is_whole(p, item) ? value_of(p, list->kids[1]) : NONE;
-    if (n != NONE && slot_is_whole(p, n)) {
-        return in_divisors(p, item, n);
+    int in = NONE;
+    if (slot_is_whole(p, item) && calls(list, "divisors", 1, 1)) {
+        int n = value_of(p, list->kids[1]);
+        in = n != NONE && slot_is_whole(p, n) ? in_divisors(p, item, n) : NONE;
+    } else if (slot_is_whole(p, item) && calls(list, "range", 1, 3)) {
+        in = in_range(p, item, list);
+    }
+    if (in != NONE) {
+        return in;
     }
     int slot = program_eval(p, list, SLOT_EVAL_LIST, SLOT_LIST);
     return slot_make(p, SLOT_IN_LIST, SLOT_BOOL, item, slot, NONE);

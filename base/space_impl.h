@@ -196,6 +196,7 @@ struct slot_more { /* what running seldom needs */
     const struct expr *expr; /* EVAL, EVAL_LIST */
     int *uses;               /* parameter slots that an EVAL reads */
     int use_count;
+    int64_t *memo; /* with one use: the result by its value index, + 2; 1 bad, 0 not known yet */
 };
 
 struct program {
@@ -226,7 +227,7 @@ struct program {
     int known_count, known_capacity;
     const char **texts;
     int text_count, text_capacity;
-    struct value *lists;
+    struct value *lists; /* `i` set: ascending integers */
     int list_count, list_capacity;
     struct arena *moment; /* reset after each use */
     const char *warning;  /* the first evaluation that failed and so counts as false, or NULL */

@@ -113,15 +113,26 @@ static int list_number(struct program *p, const struct value *list)
             copy->items[i].text = p->texts[program_text(p, copy->items[i].text)];
         }
     }
+    copy->i = true;
+    for (int i = 0; i < list->count && copy->i; i++) {
+        copy->i = list->items[i].kind == VALUE_INT &&
+                  (i == 0 || list->items[i - 1].i < list->items[i].i);
+    }
     return p->list_count++;
 }
 
 static bool run_eval(struct program *p, int number, union cell *out)
 {
+    const struct slot_more *more = &p->more[number];
+    int64_t *memo = more->memo ? &more->memo[p->chosen[p->order[more->uses[0]]]] : NULL;
+    if (memo && *memo) {
+        out->i = *memo - 2;
+        return *memo != 1;
+    }
     struct value value;
     struct space_choice choice = {p->space, p->chosen};
-    enum stax_status status = expr_eval("constraint", p->more[number].expr, space_lookup, &choice,
-                                        p->moment, &value);
+    enum stax_status status = expr_eval("constraint", more->expr, space_lookup, &choice, p->moment,
+                                        &value);
     bool good = status == STAX_OK;
     if (good && p->slot[number].code == SLOT_EVAL_LIST) {
         good = value.kind == VALUE_LIST;
@@ -129,17 +140,42 @@ static bool run_eval(struct program *p, int number, union cell *out)
     } else if (good) {
         out->i = value_true(&value);
     }
+    if (memo) {
+        *memo = good ? out->i + 2 : 1;
+    }
     arena_reset(p->moment);
     return good;
+}
+
+static bool among_ascending(const struct value *list, int64_t item)
+{
+    int low = 0, high = list->count;
+    while (low < high) {
+        int half = low + (high - low) / 2;
+        if (list->items[half].i == item) {
+            return true;
+        }
+        if (list->items[half].i < item) {
+            low = half + 1;
+        } else {
+            high = half;
+        }
+    }
+    return false;
 }
 
 static void run_in_list(const struct program *p, const struct slot *slot, union cell *out)
 {
     const struct value *list = &p->lists[p->cell[slot->b].i];
+    enum slot_type type = p->more[slot->a].type;
     struct value item = {.kind = VALUE_INT, .i = p->cell[slot->a].i};
-    if (p->more[slot->a].type == SLOT_FLOAT) {
+    if (list->i && (type == SLOT_INT || type == SLOT_BOOL)) {
+        out->i = among_ascending(list, item.i);
+        return;
+    }
+    if (type == SLOT_FLOAT) {
         item = value_float(p->cell[slot->a].f);
-    } else if (p->more[slot->a].type == SLOT_TEXT) {
+    } else if (type == SLOT_TEXT) {
         item = (struct value){.kind = VALUE_TEXT, .text = p->texts[p->cell[slot->a].i]};
     }
     out->i = 0;

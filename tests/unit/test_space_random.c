@@ -13,7 +13,7 @@
 #include "base/space.h"
 #include "base/text.h"
 
-enum { SYSTEMS = 10000, PARAMS = 5 };
+enum { SYSTEMS = 10000, WIDE = 1000, PARAMS = 5 };
 
 struct system {
     struct space *space;
@@ -118,6 +118,57 @@ static void make_system(struct system *system, struct rng *rng, struct arena *ar
     }
 }
 
+/* Few parameters with many values and conditions whose values can be solved for: chains of
+ * divisors, bounds on sums and products, equalities, ranges; with negative numbers, zeros and gaps.
+ */
+static void make_wide_system(struct system *system, struct rng *rng, struct arena *arena)
+{
+    static const char *const shapes[] = {
+        "p%d %% p%d == 0",           "p%d %% (p%d * %d) == 0",
+        "p%d * p%d <= %d",           "p%d * p%d + %d >= p1",
+        "%d - p%d - p%d > 3",        "p%d - 2 * p%d == %d",
+        "-p%d * p%d < %d - p0",      "p%d in divisors(p%d * %d)",
+        "p%d in range(p%d, 30, %d)", "p%d not in range(p%d, %d)",
+        "%d < p%d * 3 - p%d <= 20",  "p%d * p%d * %d == 24",
+        "0 == p%d %% p%d",           "p%d in [i * %d for i in range(p%d)]",
+        "p%d + p%d == %d or p0 > 3", "(p%d %% p%d == 0) and p%d != 2",
+    };
+    memset(system, 0, sizeof *system);
+    system->space = space_create("wide", arena);
+    system->params = 2 + (rng_below(rng, 8) == 0);
+    for (int p = 0; p < system->params; p++) {
+        int64_t values[40], at = rng_below(rng, 3) ? 1 : (int64_t)rng_below(rng, 12) - 10;
+        int count = 12 + (int)rng_below(rng, system->params == 2 ? 24 : 4);
+        bool gaps = rng_below(rng, 2);
+        for (int v = 0; v < count; v++) {
+            values[v] = at;
+            at += gaps ? 1 + (int64_t)rng_below(rng, 3) : 1;
+        }
+        assert_int_equal(
+            space_add_ints(system->space, arena_printf(arena, "p%d", p), values, count), STAX_OK);
+    }
+    system->constraints = 1 + (int)rng_below(rng, 2);
+    for (int c = 0; c < system->constraints; c++) {
+        const char *shape = pick(rng, shapes, STAX_COUNT(shapes));
+        struct text out = text_make(arena);
+        for (; *shape; shape++) { /* p%d takes a parameter, %d alone a small number */
+            bool number = shape[0] == '%' && shape[1] == 'd';
+            uint64_t bound = out.length && out.bytes[out.length - 1] == 'p'
+                                 ? (uint64_t)system->params
+                                 : 9;
+            if (number)
+                text_printf(&out, "%d", (int)rng_below(rng, bound));
+            else if (shape[0] == '%')
+                text_add(&out, "%");
+            else
+                text_add_n(&out, shape, 1);
+            shape += shape[0] == '%';
+        }
+        system->text[c] = text_string(&out);
+        assert_int_equal(space_add_constraint(system->space, system->text[c]), STAX_OK);
+    }
+}
+
 static bool look(void *data, const char *name, struct value *value)
 {
     struct system *system = data;
@@ -189,25 +240,38 @@ static uint64_t check_system(struct system *system, struct arena *arena, struct 
     return valid;
 }
 
-static void test_random_systems(void **state)
+static void run(int systems, void (*make)(struct system *, struct rng *, struct arena *))
 {
     struct rng rng = rng_make(42, 3);
     struct arena *arena = arena_create(), *moment = arena_create();
     int partial = 0; /* neither all nor none: the systems worth testing */
-    for (int i = 0; i < SYSTEMS; i++) {
+    for (int i = 0; i < systems; i++) {
         struct system system;
-        make_system(&system, &rng, arena);
+        make(&system, &rng, arena);
         uint64_t valid = check_system(&system, arena, moment);
         partial += valid > 0 && (double)valid < space_cartesian(system.space);
         arena_reset(arena);
     }
-    assert_true(partial > SYSTEMS / 4);
+    assert_true(partial > systems / 4);
     arena_destroy(arena);
     arena_destroy(moment);
 }
 
+static void test_random_systems(void **state)
+{
+    run(SYSTEMS, make_system);
+}
+
+static void test_random_wide(void **state)
+{
+    run(WIDE, make_wide_system);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_systems)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_systems),
+        cmocka_unit_test(test_random_wide),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
