@@ -108,6 +108,8 @@ struct backend_ops {
     bool (*settle)(struct backend *backend,
                    struct verdict *verdict); /* until the clock is steady */
     void (*state)(struct backend *backend, struct backend_state *state);
+    bool (*worn)(
+        const struct backend *backend); /* has worked so long that a fresh process is safer */
     bool (*ceilings)(struct backend *backend, double *copy_bytes_s, double *read_bytes_s,
                      struct verdict *verdict);
 };

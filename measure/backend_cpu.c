@@ -353,6 +353,12 @@ static void state(struct backend *backend, struct backend_state *state)
     *state = (struct backend_state){NAN, NAN};
 }
 
+static bool worn(const struct backend *backend)
+{
+    (void)backend;
+    return false;
+}
+
 struct copy_data {
     unsigned char *from, *to;
 };
@@ -419,5 +425,6 @@ const struct backend_ops backend_cpu = {
     .time = time_slots,
     .settle = settle,
     .state = state,
+    .worn = worn,
     .ceilings = ceilings,
 };

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "measure/activity.h"
 #include "measure/compile.h"
 #include "measure/cuda_device.h"
 #include "measure/nvml.h"
+
+/* NVML's clock event reasons that are no normal working: HW slowdown, SW and HW thermal, power
+ * brake. */
+enum { SLOWED = 0x8 | 0x20 | 0x40 | 0x80 };
 
 static int ordinal_of(const char *spec)
 {
@@ -197,9 +202,22 @@ static void state(struct backend *backend, struct backend_state *state)
     struct verdict ignored = {0};
     nvml_read(&nvml);
     *state = (struct backend_state){nvml.clock_mhz, nvml.temperature_c};
+    if (nvml.reasons & SLOWED && !backend->slowed)
+        log_write(
+            LOG_WARNING,
+            "the GPU slows itself down (clock event reasons 0x%llx): times are longer than usual",
+            nvml.reasons);
+    backend->slowed = (nvml.reasons & SLOWED) != 0;
     double mhz = 0;
     /* 0.1 ms of work: the clock right after the batch, where NVML tells that of its last look. */
     if (support_clock(backend, 50000, &mhz, &ignored) && mhz > 0) state->clock_mhz = mhz;
+}
+
+/* CUPTI was seen to give kernels no time after 0.9 to 25 million records (docs/measuring); a new
+ * process costs a second. */
+static bool worn(const struct backend *backend)
+{
+    return backend->timer == TIMER_CUPTI && backend->launched > 500000;
 }
 
 static void describe_counters(struct text *text)
@@ -274,5 +292,6 @@ const struct backend_ops backend_cuda = {
     .time = cuda_time,
     .settle = cuda_settle,
     .state = state,
+    .worn = worn,
     .ceilings = cuda_ceilings,
 };

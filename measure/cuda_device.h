@@ -35,6 +35,7 @@ struct backend {
     uint64_t flush;  /* what is read or written between calls */
     int64_t flush_bytes;
     int top_clock_khz;
+    bool slowed;       /* NVML said so last time */
     uint64_t launched; /* kernels, ours and candidates' */
     void **event;      /* of the event timer, two a slot */
     int events;

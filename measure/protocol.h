@@ -27,10 +27,16 @@ enum message_kind {
     MESSAGE_COMPILED, /* outcome, message, log, assembly; a good artifact lies at the path asked for
                        */
     MESSAGE_MEASURE,  /* struct measure_request */
-    MESSAGE_MEASURED, /* whether the worker is spent (its context is poisoned) and exits; a trial an
-                         entry */
+    MESSAGE_MEASURED, /* enum worker_end, a trial an entry */
     MESSAGE_CALIBRATE,  /* nothing */
     MESSAGE_CALIBRATED, /* copy and read bytes/s */
+};
+
+/* Does the worker go on after its answer? */
+enum worker_end {
+    WORKER_STAYS,
+    WORKER_SPENT, /* its context is poisoned: it exits, and the candidate counts as the cause */
+    WORKER_WORN,  /* it did enough and exits */
 };
 
 /* What a measure worker is about to do: decides which time limit runs and who is to blame for a

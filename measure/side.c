@@ -260,7 +260,8 @@ static enum stax_status bury(struct measure *measure, enum outcome outcome, cons
 static enum stax_status take_trials(struct measure *measure, struct reader *body)
 {
     struct measure_worker *bench = &measure->bench;
-    bool spent = reader_u32(body) != 0;
+    uint32_t end = reader_u32(body);
+    bool spent = end == WORKER_SPENT;
     if (bench->task) {
         struct task *task = bench->task;
         STAX_TRY(trial_get(body, task->arena, &task->trial));
@@ -285,6 +286,7 @@ static enum stax_status take_trials(struct measure *measure, struct reader *body
         STAX_RETURN(STAX_INTERNAL, "the measure worker answered what nobody asked");
     }
     measure->deaths_in_row = 0;
+    if (end == WORKER_WORN) process_end(&bench->process, measure->arena, NULL);
     return STAX_OK;
 }
 

@@ -42,10 +42,6 @@ static bool warm_up(struct bench *bench, struct bound_job *bound, double *call_s
                     struct verdict *verdict)
 {
     *call_s = INFINITY;
-    if (!bench->settled) {
-        if (!bench->ops->settle(bench->backend, verdict)) return false;
-        bench->settled = true;
-    }
     for (int i = 0; i < WARM_UP_CALLS; i++) {
         double start = measure_clock_s();
         if (!bench->ops->run(bench->backend, bound->program, verdict) ||

@@ -149,6 +149,8 @@ bool bench_bind(struct bench *bench, const struct measure_entry *entry, struct a
     bound->entry = entry;
     bound->buffer = ARENA_ARRAY(arena, struct stored *, job->buffers);
     bench->phase(bench->data, PHASE_REFERENCE, bound->index);
+    if (!bench->settled && !bench->ops->settle(bench->backend, verdict)) return false;
+    bench->settled = true;
     if (!hold_all(bench, job, false, arena, bound->buffer, verdict) ||
         !poison(bench, job, bound->buffer, POISON_ZEROS, verdict))
         return false;

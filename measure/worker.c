@@ -182,7 +182,8 @@ static bool take_turn(struct worker_self *self, const struct device_info *info,
 }
 
 static enum stax_status measure_request(struct worker_self *self, struct bench *bench,
-                                        struct message *message, struct arena *arena, bool *spent)
+                                        struct message *message, struct arena *arena,
+                                        enum worker_end *end)
 {
     struct measure_request request;
     STAX_TRY(measure_request_get(&message->body, arena, &request));
@@ -191,10 +192,12 @@ static enum stax_status measure_request(struct worker_self *self, struct bench *
         STAX_RETURN(STAX_IO,
                     "cannot lock the device: no lock file can be made in the temporary folder");
     struct trial *trials = ARENA_ARRAY(arena, struct trial, request.entries);
-    bench_measure(bench, &request, arena, trials, spent);
+    bool spent = false;
+    bench_measure(bench, &request, arena, trials, &spent);
+    *end = spent ? WORKER_SPENT : bench->ops->worn(bench->backend) ? WORKER_WORN : WORKER_STAYS;
     lock_release(&lock);
     struct text text = text_make(arena);
-    text_put_u32(&text, *spent);
+    text_put_u32(&text, (uint32_t)*end);
     for (int i = 0; i < request.entries; i++) trial_put(&text, &trials[i]);
     return say(self, MESSAGE_MEASURED, &text);
 }
@@ -224,20 +227,21 @@ static enum stax_status measure_loop(struct worker_self *self, struct bench *ben
     struct message message;
     struct arena *arena = arena_create();
     enum stax_status status = STAX_OK;
-    bool spent = false;
-    while (status == STAX_OK && !spent && channel_wait(&self->channel, -1, &message) == STAX_OK) {
+    enum worker_end end = WORKER_STAYS;
+    while (status == STAX_OK && end == WORKER_STAYS &&
+           channel_wait(&self->channel, -1, &message) == STAX_OK) {
         arena_reset(arena);
         fault_point("measure", self->channel.fd);
         if (message.kind == MESSAGE_CALIBRATE)
             status = calibrate(self, bench, arena);
         else if (message.kind == MESSAGE_MEASURE)
-            status = measure_request(self, bench, &message, arena, &spent);
+            status = measure_request(self, bench, &message, arena, &end);
         else
             status = status_set(STAX_FORMAT, "a measure worker got message %d", (int)message.kind);
     }
     /* A poisoned context can hang on the way out; the session is told, and the process just ends.
      */
-    if (spent) _exit(0);
+    if (end != WORKER_STAYS) _exit(0);
     arena_destroy(arena);
     return status;
 }
