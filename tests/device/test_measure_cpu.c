@@ -201,7 +201,7 @@ static void test_hang(void **state)
 static void test_race(void **state)
 {
     struct job fast = job_of(BODY(GOOD));
-    struct job slow = job_of(BODY(GOOD "for (volatile int i = 0; i < 200000; i++) continue;"));
+    struct job slow = job_of(BODY(GOOD "for (volatile int i = 0; i < 10000000; i++) continue;"));
     struct job wrong = job_of(BODY(GOOD "y[0] += 1;"));
     struct job crash = job_of(BODY(GOOD "abort();"));
     const struct job *const jobs[] = {&slow, &wrong, &fast, &crash};
