@@ -91,6 +91,24 @@ const char *emit_fill(struct arena *arena, const char *template_text, const char
     return text_string(&text);
 }
 
+/* A double's op is its definition: the text over a, b, c with the arguments in place of the letters. */
+static const char *fill_letters(struct arena *arena, const char *definition, const char *const *argument)
+{
+    struct text text = text_make(arena);
+    bool in_name = false;
+    for (const char *c = definition; *c != '\0'; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || (*c >= '0' && *c <= '9');
+        bool alone = !in_name && *c >= 'a' && *c <= 'c' &&
+                     !((c[1] >= 'a' && c[1] <= 'z') || c[1] == '_' || (c[1] >= '0' && c[1] <= '9'));
+        if (alone)
+            text_printf(&text, "(%s)", argument[*c - 'a']);
+        else
+            text_add_n(&text, c, 1);
+        in_name = letter;
+    }
+    return arena_printf(arena, "(%s)", text_string(&text));
+}
+
 static const char *cast(struct emit *e, const struct ir_node *node, const char *value, enum dtype from)
 {
     char from_kind = dtype_table[from].kind;
@@ -111,6 +129,7 @@ const char *emit_value(struct emit *e, const struct ir_node *node, const char *c
     STAX_CHECK(node->op < IR_PURE_COUNT);
     const struct ir_op_row *row = &ir_op_table[node->op];
     enum dtype compute = dtype_compute((enum dtype)argument_dtype);
+    if (compute == DTYPE_F64) return fill_letters(e->arena, row->value_text, argument);
     const char *text = dtype_table[compute].kind == 'F' ? row->f32 : row->i;
     STAX_CHECK(text[0] != '\0'); /* the checker refuses float functions of integers */
     return emit_fill(e->arena, text, argument);
@@ -119,6 +138,11 @@ const char *emit_value(struct emit *e, const struct ir_node *node, const char *c
 const char *emit_identity(struct emit *e, const struct ir_node *reduce)
 {
     enum dtype compute = dtype_compute(reduce->dtype);
+    if (compute == DTYPE_F64) { /* the texts of reductions.def are f32's */
+        double infinity = reduce->reduction == IR_RED_MAX ? -INFINITY : INFINITY;
+        bool sums = reduce->reduction == IR_RED_SUM;
+        return emit_literal(e, compute, sums ? 0.0 : reduce->reduction == IR_RED_PROD ? 1.0 : infinity);
+    }
     if (dtype_is_float(compute)) return ir_reduction_table[reduce->reduction].identity;
     switch (reduce->reduction) {
     case IR_RED_SUM: return "0";
@@ -141,6 +165,8 @@ const char *emit_combine(struct emit *e, const struct ir_node *reduce, const cha
         if (reduce->reduction == IR_RED_MIN) text = "st_imin($0, $1)";
     }
     const char *argument[3] = {a, b, ""};
+    if (dtype_compute(reduce->dtype) == DTYPE_F64)
+        return fill_letters(e->arena, ir_reduction_table[reduce->reduction].combine_double, argument);
     return emit_fill(e->arena, text, argument);
 }
 

@@ -215,8 +215,10 @@ ST_FN float st_min(float a, float b)
     return a != a ? a : b != b ? b : fminf(a, b);
 #endif
 }
-template <class T> ST_FN T st_imax(T a, T b) { return a > b ? a : b; }
-template <class T> ST_FN T st_imin(T a, T b) { return a < b ? a : b; }
+ST_FN double sd_max(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+ST_FN double sd_min(double a, double b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+template <class T, class U> ST_FN T st_imax(T a, U b) { return a > b ? a : (T)b; }
+template <class T, class U> ST_FN T st_imin(T a, U b) { return a < b ? a : (T)b; }
 template <class T> ST_FN T st_iabs(T a) { return a < 0 ? (T)-a : a; }
 ST_FN float st_exp(float x) { return expf(x); }
 ST_FN float st_exp2(float x) { return exp2f(x); }

@@ -81,6 +81,16 @@ ST_FN float st_min(float a, float b)
     float m = a < b ? a : b;
     return a != a ? a : m;
 }
+ST_FN double sd_max(double a, double b)
+{
+    double m = a > b ? a : b;
+    return a != a ? a : m;
+}
+ST_FN double sd_min(double a, double b)
+{
+    double m = a < b ? a : b;
+    return a != a ? a : m;
+}
 #define st_imax(a, b) ((a) > (b) ? (a) : (b))
 #define st_imin(a, b) ((a) < (b) ? (a) : (b))
 #define st_iabs(a) ((a) < 0 ? -(a) : (a))

@@ -38,6 +38,19 @@ const struct run_case run_cases[] = {
     {.expr = "kernel columns_wide(x: f32[300, 260]) { return max(x * x, axis=0) }"},
     {.expr = "kernel columns_odd(x: f32[1000, 37]) { return sum(x, axis=0) }"},
     {.expr = "kernel mean_columns(x: bf16[512, 128]) { return mean(x, axis=0) }"},
+    {.expr = "kernel halves(x: f16[33, 104], y: f16[104]) -> f16 { return sum(relu(x) * y, axis=-1) }"},
+    {.expr = "kernel halves_out(x: f16[40, 24], y: f16[24, 40]) -> f16 { return exp(x.T) + y }"},
+    {.expr = "kernel doubles(x: f64[21, 260]) { return softmax(x, axis=-1) }"},
+    {.expr = "kernel doubles_max(x: f64[130, 40]) { return max(where(x > 0.5, x, -x), axis=0) }"},
+    {.expr = "kernel whole(x: i32[37, 300]) { return max(x * 3 - 7, axis=-1) }"},
+    {.expr = "kernel longs(x: i64[37, 65]) { return sum(relu(x) * 3, axis=-1) }"},
+    {.expr = "kernel small(x: i8[50, 66]) { return min(relu(x), axis=0) }"},
+    {.expr = "kernel bytes(x: u8[19, 500], y: bool[500]) { return sum(where(y, f32(x), 0.0), axis=-1) }"},
+    {.expr = "kernel mixed(x: bf16[29, 64], w: f32[64]) -> bf16 { return tanh(x) * w + sin(w) }"},
+    {.expr = "kernel two(x: f32[30, 120]) { return sum(x, axis=-1), max(x, axis=-1), x * 2 }"},
+    {.expr = "kernel slice(x: f32[30, 120]) { return sum(x[:, 3:99:2], axis=-1) }"},
+    {.expr = "kernel all(x: f32[300, 1000]) { return sum(x * x) }"},
+    {.expr = "kernel shaped(x: f32[24, 90]) { return x.reshape(90, 24) + x.T }"},
     {.kernel = NULL},
 };
 
@@ -103,6 +116,17 @@ static double element(const void *storage, enum dtype dtype, int64_t i)
     }
 }
 
+/* Nearest binary16 of a value below 65504, ties away (any rounding serves a fill). */
+static uint16_t half_bits(double v)
+{
+    unsigned sign = v < 0 ? 0x8000 : 0;
+    double a = fabs(v);
+    int exponent = a < 0x1p-14 ? -14 : (int)floor(log2(a));
+    unsigned scaled = (unsigned)(a * ldexp(1, 10 - exponent) + 0.5); /* 1024 .. 2048, less when subnormal */
+    unsigned bits = a < 0x1p-14 ? scaled : scaled + ((unsigned)(exponent + 14) << 10);
+    return (uint16_t)(sign | bits);
+}
+
 static void set_element(void *storage, enum dtype dtype, int64_t i, double v)
 {
     float f = (float)v;
@@ -116,7 +140,7 @@ static void set_element(void *storage, enum dtype dtype, int64_t i, double v)
     case DTYPE_I8: ((int8_t *)storage)[i] = (int8_t)v; break;
     case DTYPE_U8: ((uint8_t *)storage)[i] = (uint8_t)v; break;
     case DTYPE_BOOL: ((uint8_t *)storage)[i] = v > 0; break;
-    case DTYPE_F16: ((uint16_t *)storage)[i] = (uint16_t)(v == 0 ? 0 : 0x3c00); break; /* no case uses it yet */
+    case DTYPE_F16: ((uint16_t *)storage)[i] = half_bits(v); break;
     case DTYPE_BF16: ((uint16_t *)storage)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); break;
     default: abort();
     }

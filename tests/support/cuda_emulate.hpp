@@ -15,9 +15,15 @@ namespace host {
 }
 using host::st_inf; using host::st_nan; using host::st_max; using host::st_min; using host::st_exp; using host::st_exp2;
 using host::st_log; using host::st_rsqrt; using host::st_tanh; using host::st_erf; using host::st_sin; using host::st_cos;
-using host::st_round_bf16; using host::st_round_f16;
+using host::sd_max; using host::sd_min; using host::st_round_bf16; using host::st_round_f16;
 #undef ST_FN
 #define ST_FN static inline
+#undef st_imax
+#undef st_imin
+#undef st_iabs
+template <class T, class U> ST_FN T st_imax(T a, U b) { return a > b ? a : (T)b; }
+template <class T, class U> ST_FN T st_imin(T a, U b) { return a < b ? a : (T)b; }
+template <class T> ST_FN T st_iabs(T a) { return a < 0 ? (T)-a : a; }
 
 #define __global__
 #define __shared__
