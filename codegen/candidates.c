@@ -1,7 +1,9 @@
-/* The heuristic candidates of a kernel (book 9.6, step one): by form, size hints rounded up to powers of two, and direction.
+/* The heuristic candidates of a kernel (book 9.6, step one): by form, size hints rounded up to
+ * powers of two, and direction.
  *
- * A rule names the values it wants; the nearest valid configuration of the kernel's own space is the candidate, where form counts most,
- * then the split, the tile, the warps, the vector. Rules and numbers: facts of compilers 1.1, given beside each. */
+ * A rule names the values it wants; the nearest valid configuration of the kernel's own space is
+ * the candidate, where form counts most, then the split, the tile, the warps, the vector. Rules and
+ * numbers: facts of compilers 1.1, given beside each. */
 #include "codegen/plan.h"
 
 #include <math.h>
@@ -42,7 +44,8 @@ static void want(struct wishes *list, struct wish wish)
     list->wish[list->count++] = wish;
 }
 
-/* Warps of a pointwise tile: one for `each` elements, 1 to 8, and 4 at least from 128 elements on. */
+/* Warps of a pointwise tile: one for `each` elements, 1 to 8, and 4 at least from 128 elements on.
+ */
 static int64_t pointwise_warps(int64_t total, int64_t each)
 {
     int64_t warps = plan_pow2(clamp(total / each, 1, 8));
@@ -53,8 +56,10 @@ static void pointwise_one(const struct rule *rule, struct wishes *list)
 {
     int64_t block = clamp(rule->x / 128, 256, 1024);
     int64_t first = clamp(block, 1, rule->x), second = clamp(block / 2, 1, rule->x);
-    want(list, (struct wish){.form = CHOICE_RED, .xblock = first, .warps = pointwise_warps(first, 256)});
-    want(list, (struct wish){.form = CHOICE_RED, .xblock = second, .warps = pointwise_warps(second, 64)});
+    want(list,
+         (struct wish){.form = CHOICE_RED, .xblock = first, .warps = pointwise_warps(first, 256)});
+    want(list,
+         (struct wish){.form = CHOICE_RED, .xblock = second, .warps = pointwise_warps(second, 64)});
 }
 
 static void pointwise_two(const struct rule *rule, struct wishes *list)
@@ -63,23 +68,30 @@ static void pointwise_two(const struct rule *rule, struct wishes *list)
     const int64_t tiles[6][2] = {{32, 32}, {64, 64}, {256, 16}, {16, 256}, {block, 1}, {1, block}};
     for (int i = 0; i < 6; i++) {
         int64_t x = clamp(tiles[i][0], 1, rule->x), y = clamp(tiles[i][1], 1, rule->y);
-        want(list, (struct wish){.form = CHOICE_RED, .xblock = x, .yblock = y, .warps = pointwise_warps(x * y, 256)});
+        want(list, (struct wish){.form = CHOICE_RED,
+                                 .xblock = x,
+                                 .yblock = y,
+                                 .warps = pointwise_warps(x * y, 256)});
     }
 }
 
-/* Warps of a reduction: r / 128 along rows, the tile / 128 otherwise; 2 to 16, to 32 beyond 8192. */
+/* Warps of a reduction: r / 128 along rows, the tile / 128 otherwise; 2 to 16, to 32 beyond 8192.
+ */
 static int64_t reduction_warps(const struct rule *rule, int64_t x, int64_t r, bool inner)
 {
     (void)rule;
     return plan_pow2(clamp((inner ? r : x * r) / 128, 2, r <= 8192 ? 16 : 32));
 }
 
-static void tile(const struct rule *rule, struct wishes *list, enum plan_choice form, int64_t parts, int64_t x,
-                 int64_t r, int64_t warps)
+static void tile(const struct rule *rule, struct wishes *list, enum plan_choice form, int64_t parts,
+                 int64_t x, int64_t r, int64_t warps)
 {
     bool inner = rule->ir->hint == IR_HINT_INNER;
     x = clamp(x, 1, rule->x), r = clamp(r, 1, rule->r);
-    want(list, (struct wish){.form = form, .rsplit = parts, .xblock = x, .rblock = r,
+    want(list, (struct wish){.form = form,
+                             .rsplit = parts,
+                             .xblock = x,
+                             .rblock = r,
                              .warps = warps > 0 ? warps : reduction_warps(rule, x, r, inner)});
 }
 
@@ -95,7 +107,8 @@ static void outer_tile(const struct rule *rule, int64_t *x, int64_t *r)
     }
 }
 
-static void looped(const struct rule *rule, struct wishes *list, enum plan_choice form, int64_t parts)
+static void looped(const struct rule *rule, struct wishes *list, enum plan_choice form,
+                   int64_t parts)
 {
     int64_t most = rule->x >= 1024 && rule->loads + rule->reductions >= 10 ? 1024 : 2048;
     int64_t outer_x, outer_r, row = clamp(rule->r, 1, most);
@@ -114,18 +127,21 @@ static void persistent(const struct rule *rule, struct wishes *list)
     const int64_t rows[4] = {1, 8, 32, 128};
     bool inner = rule->ir->hint == IR_HINT_INNER;
     int first = 0, step = 1, count = 1;
-    if (inner && rule->r >= 256 && rule->r <= 1024 && rule->x / 8 >= 128) /* one warp: no shared memory */
+    if (inner && rule->r >= 256 && rule->r <= 1024 &&
+        rule->x / 8 >= 128) /* one warp: no shared memory */
         tile(rule, list, CHOICE_PER, 1, clamp(1024 / rule->r, 1, 8), rule->r, 1);
     while (count < 4 && rule->r * rows[count] <= 4096 && rows[count] <= rule->x) count++;
     if (rule->ir->hint == IR_HINT_OUTER) first = count - 1, step = -1; /* the widest first */
-    for (int i = first; i >= 0 && i < count; i += step) tile(rule, list, CHOICE_PER, 1, rows[i], rule->r, 0);
+    for (int i = first; i >= 0 && i < count; i += step)
+        tile(rule, list, CHOICE_PER, 1, rows[i], rule->r, 0);
 }
 
 static void reduction_wishes(struct rule *rule, struct wishes *list)
 {
     int64_t parts = ir_split_parts(rule->ir, rule->device->processors);
     if (parts > 1) {
-        struct rule first = *rule; /* the partials' kernel: more rows, shorter (listing 9.4: 128 x 8192) */
+        struct rule first =
+            *rule; /* the partials' kernel: more rows, shorter (listing 9.4: 128 x 8192) */
         first.r = plan_pow2((ir_axis_size(rule->ir, IR_AXIS_R) + parts - 1) / parts);
         if (rule->ir->hint != IR_HINT_OUTER) first.x = plan_pow2(rule->x * parts);
         looped(&first, list, CHOICE_SPLIT, parts);
@@ -136,18 +152,26 @@ static void reduction_wishes(struct rule *rule, struct wishes *list)
     }
 }
 
-/* On a cpu: a task of some 64 KiB (half an L2; chosen), the widest vectors, four accumulators, all threads unless the data fits one
- * core's cache, where starting a team costs more than it saves (chosen). */
+/* On a cpu: a task of some 64 KiB (half an L2; chosen), the widest vectors, four accumulators, all
+ * threads unless the data fits one core's cache, where starting a team costs more than it saves
+ * (chosen). */
 static void cpu_wishes(const struct rule *rule, const struct knobs *knobs, struct wishes *list)
 {
     int64_t threads = rule->bytes > 262144 ? rule->device->processors : 1;
     const struct knob *vec = &knobs->knob[KNOB_VEC];
     int64_t widest = vec->value[vec->count - 1], lanes = widest / 4;
-    bool reduction = plan_is_reduction(rule->ir), rows = reduction && rule->ir->hint != IR_HINT_OUTER;
+    bool reduction = plan_is_reduction(rule->ir),
+         rows = reduction && rule->ir->hint != IR_HINT_OUTER;
     int64_t parts = reduction && rule->x < threads ? ir_split_parts(rule->ir, (int)threads) : 1;
     int64_t x = rows ? clamp(16384 / rule->r, 1, 64) : reduction ? 512 : rule->y > 1 ? 64 : 16384;
-    struct wish wish = {.form = parts > 1 ? CHOICE_SPLIT : CHOICE_PER, .rsplit = parts, .xblock = x, .yblock = 64,
-                        .rblock = rows ? 4 * lanes : 4, .warps = 1, .threads = threads, .vec = widest};
+    struct wish wish = {.form = parts > 1 ? CHOICE_SPLIT : CHOICE_PER,
+                        .rsplit = parts,
+                        .xblock = x,
+                        .yblock = 64,
+                        .rblock = rows ? 4 * lanes : 4,
+                        .warps = 1,
+                        .threads = threads,
+                        .vec = widest};
     want(list, wish);
     struct wish other = wish;
     other.xblock = x >= 4 ? x / 4 : 1;
@@ -174,21 +198,26 @@ static double distance(double a, double b)
 
 static double cost(const struct space *space, uint64_t config, const struct wish *wish)
 {
-    static const char *const form[] = {[CHOICE_PER] = "per", [CHOICE_RED] = "red", [CHOICE_SPLIT] = "split"};
+    static const char *const form[] = {
+        [CHOICE_PER] = "per", [CHOICE_RED] = "red", [CHOICE_SPLIT] = "split"};
     const struct {
         const char *name;
         int64_t want;
         double weight; /* chosen: lexicographic in effect, the tile before what moves it */
     } number[] = {
-        {"RSPLIT", wish->rsplit, 1e3},      {"XBLOCK", wish->xblock, 10},     {"YBLOCK", wish->yblock, 10},
-        {"R0_BLOCK", wish->rblock, 10},     {"num_warps", wish->warps, 3},    {"VEC", wish->vec, 1},
+        {"RSPLIT", wish->rsplit, 1e3},      {"XBLOCK", wish->xblock, 10},
+        {"YBLOCK", wish->yblock, 10},       {"R0_BLOCK", wish->rblock, 10},
+        {"num_warps", wish->warps, 3},      {"VEC", wish->vec, 1},
         {"num_threads", wish->threads, 50}, {"EVICT", 0, 0.1},
     };
-    double sum = strcmp(space_text(space, config, "FORM", form[wish->form]), form[wish->form]) == 0 ? 0 : 1e5;
+    double sum = strcmp(space_text(space, config, "FORM", form[wish->form]), form[wish->form]) == 0
+                     ? 0
+                     : 1e5;
     if (strcmp(space_text(space, config, "FINISH", "two_kernel"), "two_kernel") != 0) sum += 1e4;
     for (size_t i = 0; i < STAX_COUNT(number); i++)
-        sum += number[i].weight * distance((double)space_int(space, config, number[i].name, number[i].want),
-                                           (double)number[i].want);
+        sum += number[i].weight *
+               distance((double)space_int(space, config, number[i].name, number[i].want),
+                        (double)number[i].want);
     return sum;
 }
 
@@ -204,19 +233,20 @@ static uint64_t nearest(const struct space *space, const struct wish *wish)
 }
 
 /* "XBLOCK_1=8,VEC_1=16" of a kernel's own configuration. */
-static void add_config(struct text *text, const struct space *space, uint64_t config, const char *suffix,
-                       struct arena *arena)
+static void add_config(struct text *text, const struct space *space, uint64_t config,
+                       const char *suffix, struct arena *arena)
 {
     for (int p = 0; p < space_params(space); p++)
-        text_printf(text, "%s%s%s=%s", text->length > 0 ? "," : "", space_param(space, p)->name, suffix,
-                    value_text(space_value(space, config, p), arena));
+        text_printf(text, "%s%s%s=%s", text->length > 0 ? "," : "", space_param(space, p)->name,
+                    suffix, value_text(space_value(space, config, p), arena));
 }
 
-static void kernel_wishes(const struct cg_kernel *cg, const struct device_info *device, const struct knobs *knobs,
-                          struct wishes *list)
+static void kernel_wishes(const struct cg_kernel *cg, const struct device_info *device,
+                          const struct knobs *knobs, struct wishes *list)
 {
     const struct ir_kernel *ir = &cg->program.kernel[0];
-    struct rule rule = {.ir = ir, .device = device, .cuda = device->kind == DEVICE_CUDA, .bytes = cg->bytes};
+    struct rule rule = {
+        .ir = ir, .device = device, .cuda = device->kind == DEVICE_CUDA, .bytes = cg->bytes};
     rule.x = plan_pow2(ir_axis_size(ir, IR_AXIS_X));
     rule.y = plan_pow2(ir_axis_size(ir, IR_AXIS_Y));
     rule.r = plan_pow2(ir_axis_size(ir, IR_AXIS_R));
@@ -234,8 +264,8 @@ static void kernel_wishes(const struct cg_kernel *cg, const struct device_info *
         pointwise_one(&rule, list);
 }
 
-enum stax_status cg_candidates(const struct cg_kernel *cg, const struct device_info *device, const struct space *space,
-                               struct cg_candidates *out)
+enum stax_status cg_candidates(const struct cg_kernel *cg, const struct device_info *device,
+                               const struct space *space, struct cg_candidates *out)
 {
     struct arena *arena = arena_create();
     struct text text[7]; /* up to 6 candidates, then the safe one */
@@ -243,7 +273,8 @@ enum stax_status cg_candidates(const struct cg_kernel *cg, const struct device_i
     for (int i = 0; i < 7; i++) text[i] = text_make(arena);
     enum stax_status status = STAX_OK;
     for (int k = 0; k < cg->program.kernels && status == STAX_OK; k++) {
-        struct cg_kernel one = *cg; /* kernels share no constraint: each is placed in a space of its own */
+        struct cg_kernel one =
+            *cg; /* kernels share no constraint: each is placed in a space of its own */
         one.program.kernel = &cg->program.kernel[k];
         one.program.kernels = 1;
         struct space *own;
@@ -256,10 +287,17 @@ enum stax_status cg_candidates(const struct cg_kernel *cg, const struct device_i
         if (list.count > count) count = list.count;
         const char *suffix = knob_suffix(cg, k, arena);
         for (int i = 0; i < 6; i++)
-            add_config(&text[i], own, nearest(own, &list.wish[i < list.count ? i : 0]), suffix, arena);
+            add_config(&text[i], own, nearest(own, &list.wish[i < list.count ? i : 0]), suffix,
+                       arena);
         /* Surely fits: few registers (one small tile), no shared memory beyond a partial a warp. */
-        struct wish safe = {.form = CHOICE_RED, .rsplit = 1, .xblock = 1, .yblock = 1, .rblock = 1, .warps = 4,
-                            .threads = 1, .vec = 1};
+        struct wish safe = {.form = CHOICE_RED,
+                            .rsplit = 1,
+                            .xblock = 1,
+                            .yblock = 1,
+                            .rblock = 1,
+                            .warps = 4,
+                            .threads = 1,
+                            .vec = 1};
         add_config(&text[6], own, nearest(own, &safe), suffix, arena);
     }
     *out = (struct cg_candidates){0};

@@ -73,10 +73,13 @@ const char *emit_literal(struct emit *e, enum dtype dtype, double value)
         return arena_printf(e->arena, single ? "%sst_inf())" : "%s(double)st_inf())", sign);
     }
     /* 9 and 17 digits read back exactly (IEEE 754-2019, 5.12.2). */
-    char *digits = arena_printf(e->arena, single ? "%.9g" : "%.17g", single ? (double)(float)value : value);
+    char *digits = arena_printf(e->arena, single ? "%.9g" : "%.17g",
+                                single ? (double)(float)value : value);
     bool plain = strpbrk(digits, ".e") == NULL;
-    const char *body = arena_printf(e->arena, "%s%s%s", digits, plain ? ".0" : "", single ? "f" : "");
-    return value < 0 || (value == 0 && signbit(value)) ? arena_printf(e->arena, "(%s)", body) : body;
+    const char *body = arena_printf(e->arena, "%s%s%s", digits, plain ? ".0" : "",
+                                    single ? "f" : "");
+    return value < 0 || (value == 0 && signbit(value)) ? arena_printf(e->arena, "(%s)", body)
+                                                       : body;
 }
 
 const char *emit_fill(struct arena *arena, const char *template_text, const char *const *argument)
@@ -91,13 +94,16 @@ const char *emit_fill(struct arena *arena, const char *template_text, const char
     return text_string(&text);
 }
 
-/* A double's op is its definition: the text over a, b, c with the arguments in place of the letters. */
-static const char *fill_letters(struct arena *arena, const char *definition, const char *const *argument)
+/* A double's op is its definition: the text over a, b, c with the arguments in place of the
+ * letters. */
+static const char *fill_letters(struct arena *arena, const char *definition,
+                                const char *const *argument)
 {
     struct text text = text_make(arena);
     bool in_name = false;
     for (const char *c = definition; *c != '\0'; c++) {
-        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || (*c >= '0' && *c <= '9');
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' ||
+                      (*c >= '0' && *c <= '9');
         bool alone = !in_name && *c >= 'a' && *c <= 'c' &&
                      !((c[1] >= 'a' && c[1] <= 'z') || c[1] == '_' || (c[1] >= '0' && c[1] <= '9'));
         if (alone)
@@ -109,22 +115,27 @@ static const char *fill_letters(struct arena *arena, const char *definition, con
     return arena_printf(arena, "(%s)", text_string(&text));
 }
 
-static const char *cast(struct emit *e, const struct ir_node *node, const char *value, enum dtype from)
+static const char *cast(struct emit *e, const struct ir_node *node, const char *value,
+                        enum dtype from)
 {
     char from_kind = dtype_table[from].kind;
     if (node->dtype == DTYPE_BF16) return arena_printf(e->arena, "st_round_bf16((float)%s)", value);
     if (node->dtype == DTYPE_F16) return arena_printf(e->arena, "st_round_f16((float)%s)", value);
     if (node->dtype == DTYPE_BOOL) return arena_printf(e->arena, "(%s != 0)", value);
-    if (from_kind == 'F' && !dtype_is_float(node->dtype)) /* through i64, so that narrow types wrap the same everywhere */
+    if (from_kind == 'F' &&
+        !dtype_is_float(
+            node->dtype)) /* through i64, so that narrow types wrap the same everywhere */
         return arena_printf(e->arena, "(%s)st_to_i64(%s)", emit_type(e, node->dtype), value);
     return arena_printf(e->arena, "(%s)%s", emit_type(e, node->dtype), value);
 }
 
-const char *emit_value(struct emit *e, const struct ir_node *node, const char *const *argument, int argument_dtype)
+const char *emit_value(struct emit *e, const struct ir_node *node, const char *const *argument,
+                       int argument_dtype)
 {
     if (node->op == IR_CONST) return emit_literal(e, node->dtype, node->constant);
     if (node->op == IR_INDEX)
-        return arena_printf(e->arena, "(%s)(%s)", emit_type(e, node->dtype), emit_index(e, node->index));
+        return arena_printf(e->arena, "(%s)(%s)", emit_type(e, node->dtype),
+                            emit_index(e, node->index));
     if (node->op == IR_CAST) return cast(e, node, argument[0], (enum dtype)argument_dtype);
     STAX_CHECK(node->op < IR_PURE_COUNT);
     const struct ir_op_row *row = &ir_op_table[node->op];
@@ -141,7 +152,10 @@ const char *emit_identity(struct emit *e, const struct ir_node *reduce)
     if (compute == DTYPE_F64) { /* the texts of reductions.def are f32's */
         double infinity = reduce->reduction == IR_RED_MAX ? -INFINITY : INFINITY;
         bool sums = reduce->reduction == IR_RED_SUM;
-        return emit_literal(e, compute, sums ? 0.0 : reduce->reduction == IR_RED_PROD ? 1.0 : infinity);
+        return emit_literal(e, compute,
+                            sums                               ? 0.0
+                            : reduce->reduction == IR_RED_PROD ? 1.0
+                                                               : infinity);
     }
     if (dtype_is_float(compute)) return ir_reduction_table[reduce->reduction].identity;
     switch (reduce->reduction) {
@@ -152,7 +166,8 @@ const char *emit_identity(struct emit *e, const struct ir_node *reduce)
     bool lowest = reduce->reduction == IR_RED_MAX;
     if (compute == DTYPE_BOOL) return lowest ? "0" : "1";
     int bits = 8 * dtype_table[compute].bytes;
-    if (dtype_table[compute].kind == 'U') return lowest ? "0" : emit_literal(e, DTYPE_I64, ldexp(1, bits) - 1);
+    if (dtype_table[compute].kind == 'U')
+        return lowest ? "0" : emit_literal(e, DTYPE_I64, ldexp(1, bits) - 1);
     if (bits == 64) return lowest ? "(-9223372036854775807LL - 1)" : "9223372036854775807LL";
     return emit_literal(e, compute, lowest ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1);
 }
@@ -166,7 +181,8 @@ const char *emit_combine(struct emit *e, const struct ir_node *reduce, const cha
     }
     const char *argument[3] = {a, b, ""};
     if (dtype_compute(reduce->dtype) == DTYPE_F64)
-        return fill_letters(e->arena, ir_reduction_table[reduce->reduction].combine_double, argument);
+        return fill_letters(e->arena, ir_reduction_table[reduce->reduction].combine_double,
+                            argument);
     return emit_fill(e->arena, text, argument);
 }
 
@@ -176,8 +192,9 @@ const char *const *emit_dim_names(struct emit *e)
     const struct ir_kernel *ir = e->k->ir;
     const char **names = ARENA_ARRAY(e->arena, const char *, ir->dims + 1);
     for (int d = 0; d < ir->dims; d++)
-        names[d] = ir->dim[d].axis == IR_AXIS_R ? arena_printf(e->arena, "r0_%d", d)
-                                                : arena_printf(e->arena, "%c%d", letter[ir->dim[d].axis], d);
+        names[d] = ir->dim[d].axis == IR_AXIS_R
+                       ? arena_printf(e->arena, "r0_%d", d)
+                       : arena_printf(e->arena, "%c%d", letter[ir->dim[d].axis], d);
     return names;
 }
 

@@ -1,8 +1,9 @@
-/* Prints a plan as C11 for the host compiler: one function a launch, parallel over tiles, each a walk over rows (vectors along the
- * reduction) or over columns (vectors along x).
+/* Prints a plan as C11 for the host compiler: one function a launch, parallel over tiles, each a
+ * walk over rows (vectors along the reduction) or over columns (vectors along x).
  *
- * Loops over a vector's lanes have a constant length and no branch, and every vector of a strip has its own accumulators,
- * so that the compiler keeps them in registers and the adds overlap. Remainders repeat the body with fewer lanes. */
+ * Loops over a vector's lanes have a constant length and no branch, and every vector of a strip has
+ * its own accumulators, so that the compiler keeps them in registers and the adds overlap.
+ * Remainders repeat the body with fewer lanes. */
 #include "codegen/emit.h"
 
 static const char *b_letter(const struct plan_kernel *k)
@@ -23,7 +24,8 @@ static const char *name(struct emit *e, int n)
     const struct plan_kernel *k = e->k;
     const struct ir_node *node = &k->ir->node[n];
     if (node->op == IR_CONST) return emit_literal(e, node->dtype, node->constant);
-    if (!plan_full(k->ir, node)) return arena_printf(e->arena, k->vec_x ? "tmp%d[column]" : "tmp%d", n);
+    if (!plan_full(k->ir, node))
+        return arena_printf(e->arena, k->vec_x ? "tmp%d[column]" : "tmp%d", n);
     return arena_printf(e->arena, k->keep[n] ? "tmp%d[r0_index]" : "tmp%d", n);
 }
 
@@ -46,8 +48,8 @@ static const char *value_of(struct emit *e, int n)
     const struct ir_node *node = &ir->node[n];
     if (node->op == IR_LOAD) {
         const char *dtype = dtype_table[e->k->program->buffer[node->buffer].dtype].name;
-        const char *load = arena_printf(e->arena, "st_get_%s(%s[%s])", dtype, e->argument[node->buffer],
-                                        emit_index(e, node->index));
+        const char *load = arena_printf(e->arena, "st_get_%s(%s[%s])", dtype,
+                                        e->argument[node->buffer], emit_index(e, node->index));
         if (node->arg[0] < 0) return load;
         return arena_printf(e->arena, "%s ? %s : 0", guard_text(e, node->arg[0]), load);
     }
@@ -111,7 +113,8 @@ static void point(struct emit *e, int p, const char *slot)
     for (int n = 0; n < ir->nodes; n++) {
         if (!reduces_at(k, n, p + 1)) continue;
         const char *acc = arena_printf(e->arena, "_tmp%d%s", n, slot);
-        emit_line(e, "%s = %s;", acc, emit_combine(e, &ir->node[n], acc, name(e, ir->node[n].arg[0])));
+        emit_line(e, "%s = %s;", acc,
+                  emit_combine(e, &ir->node[n], acc, name(e, ir->node[n].arg[0])));
     }
 }
 
@@ -135,7 +138,8 @@ static bool pass_keeps(const struct plan_kernel *k, int p)
 static void row_point(struct emit *e, int p, const char *position, const char *slot)
 {
     unsigned dims = pass_dims(e->k, p) & axis_dims(e->k, IR_AXIS_R);
-    if (dims || pass_keeps(e->k, p)) emit_line(e, "const %s r0_index = %s;", emit_size_type(e), position);
+    if (dims || pass_keeps(e->k, p))
+        emit_line(e, "const %s r0_index = %s;", emit_size_type(e), position);
     emit_dims(e, IR_AXIS_R, dims, "r0_index");
     point(e, p, slot);
 }
@@ -159,19 +163,20 @@ static void row_pass(struct emit *e, int p)
     bool folds = p < k->ir->levels;
     for (int n = 0; n < k->ir->nodes; n++) {
         if (folds && reduces_at(k, n, p + 1)) {
-            emit_line(e, "%s _tmp%d[%lld] __attribute__((aligned(64)));", emit_type(e, k->ir->node[n].dtype), n,
-                      (long long)strip);
+            emit_line(e, "%s _tmp%d[%lld] __attribute__((aligned(64)));",
+                      emit_type(e, k->ir->node[n].dtype), n, (long long)strip);
             emit_line(e, "for (int e = 0; e < %lld; e++) _tmp%d[e] = %s;", (long long)strip, n,
                       emit_identity(e, &k->ir->node[n]));
         }
         if (k->keep[n] && k->pass[p].need[n])
-            emit_line(e, "%s tmp%d[%lld] __attribute__((aligned(64)));", emit_type(e, k->ir->node[n].dtype), n,
-                      (long long)k->bnumel);
+            emit_line(e, "%s tmp%d[%lld] __attribute__((aligned(64)));",
+                      emit_type(e, k->ir->node[n].dtype), n, (long long)k->bnumel);
     }
-    int64_t whole = k->bnumel / strip * strip, rest = k->bnumel - whole, rest_vectors = rest / k->ve;
+    int64_t whole = k->bnumel / strip * strip, rest = k->bnumel - whole,
+            rest_vectors = rest / k->ve;
     if (whole > 0) {
-        emit_open(e, "for (%s r0_offset = 0; r0_offset < %lld; r0_offset += %lld) {", type, (long long)whole,
-                  (long long)strip);
+        emit_open(e, "for (%s r0_offset = 0; r0_offset < %lld; r0_offset += %lld) {", type,
+                  (long long)whole, (long long)strip);
         if (vectors > 1) {
             emit_line(e, "#pragma GCC unroll %lld", (long long)(vectors < 16 ? vectors : 16));
             emit_open(e, "for (int j = 0; j < %lld; j++) {", (long long)vectors);
@@ -179,7 +184,8 @@ static void row_pass(struct emit *e, int p)
         emit_line(e, "#pragma omp simd");
         emit_open(e, "for (int e = 0; e < %d; e++) {", k->ve);
         const char *at = vectors > 1 ? arena_printf(e->arena, "j * %d + e", k->ve) : "e";
-        row_point(e, p, arena_printf(e->arena, "r0_offset + %s", at), arena_printf(e->arena, "[%s]", at));
+        row_point(e, p, arena_printf(e->arena, "r0_offset + %s", at),
+                  arena_printf(e->arena, "[%s]", at));
         emit_close(e, "}");
         if (vectors > 1) emit_close(e, "}");
         emit_close(e, "}");
@@ -188,13 +194,15 @@ static void row_pass(struct emit *e, int p)
         emit_open(e, "for (int j = 0; j < %lld; j++) {", (long long)rest_vectors);
         emit_line(e, "#pragma omp simd");
         emit_open(e, "for (int e = 0; e < %d; e++) {", k->ve);
-        row_point(e, p, arena_printf(e->arena, "%lld + j * %d + e", (long long)whole, k->ve), "[e]");
+        row_point(e, p, arena_printf(e->arena, "%lld + j * %d + e", (long long)whole, k->ve),
+                  "[e]");
         emit_close(e, "}");
         emit_close(e, "}");
     }
     if (rest % k->ve > 0) {
         emit_open(e, "for (int e = 0; e < %lld; e++) {", (long long)(rest % k->ve));
-        row_point(e, p, arena_printf(e->arena, "%lld + e", (long long)(k->bnumel - rest % k->ve)), "[e]");
+        row_point(e, p, arena_printf(e->arena, "%lld + e", (long long)(k->bnumel - rest % k->ve)),
+                  "[e]");
         emit_close(e, "}");
     }
     for (int n = 0; n < k->ir->nodes; n++)
@@ -205,7 +213,8 @@ static void row_values(struct emit *e, int level)
 {
     for (int n = 0; n < e->k->ir->nodes; n++)
         if (is_x_value(e->k, n, level))
-            emit_line(e, "const %s tmp%d = %s;", emit_type(e, e->k->ir->node[n].dtype), n, value_of(e, n));
+            emit_line(e, "const %s tmp%d = %s;", emit_type(e, e->k->ir->node[n].dtype), n,
+                      value_of(e, n));
 }
 
 static void rows(struct emit *e)
@@ -240,8 +249,9 @@ static void open_lanes(struct emit *e, const char *lanes, unsigned dims)
 }
 
 /* Prints `body` for whole vectors and, where the tile may end inside one, for the lanes left. */
-static void over_columns(struct emit *e, void (*body)(struct emit *e, const char *lanes, int p, const char *row), int p,
-                         const char *row)
+static void over_columns(struct emit *e,
+                         void (*body)(struct emit *e, const char *lanes, int p, const char *row),
+                         int p, const char *row)
 {
     const struct plan_kernel *k = e->k;
     bool ragged = k->xblock % k->ve != 0 || k->xnumel % k->xblock % k->ve != 0;
@@ -274,8 +284,8 @@ static void column_values(struct emit *e, int level)
     for (int n = 0; n < e->k->ir->nodes; n++) {
         if (!is_x_value(e->k, n, level)) continue;
         any = true;
-        emit_line(e, "%s tmp%d[%lld] __attribute__((aligned(64)));", emit_type(e, e->k->ir->node[n].dtype), n,
-                  (long long)e->k->xblock);
+        emit_line(e, "%s tmp%d[%lld] __attribute__((aligned(64)));",
+                  emit_type(e, e->k->ir->node[n].dtype), n, (long long)e->k->xblock);
     }
     if (!any) return;
     emit_open(e, "{");
@@ -287,7 +297,8 @@ static void column_body(struct emit *e, const char *lanes, int p, const char *ro
 {
     const struct plan_kernel *k = e->k;
     bool reduction = k->b_axis == IR_AXIS_R, folds = p < k->ir->levels;
-    /* `row` is "1" for single rows, else the rows of a strip, unrolled so that accumulators stay in registers. */
+    /* `row` is "1" for single rows, else the rows of a strip, unrolled so that accumulators stay in
+     * registers. */
     int64_t strip = row[0] == 's' ? k->bblock : 1;
     for (int n = 0; n < k->ir->nodes; n++)
         if (folds && reduces_at(k, n, p + 1)) {
@@ -303,7 +314,8 @@ static void column_body(struct emit *e, const char *lanes, int p, const char *ro
         const char *letter = b_letter(k), *flat = arena_printf(e->arena, "%sindex", letter);
         unsigned mine = dims & axis_dims(k, k->b_axis);
         if (reduction && mine)
-            emit_line(e, "const %s r0_index = r0_offset%s;", emit_size_type(e), strip > 1 ? " + j" : "");
+            emit_line(e, "const %s r0_index = r0_offset%s;", emit_size_type(e),
+                      strip > 1 ? " + j" : "");
         if (mine) emit_dims(e, k->b_axis, mine, flat);
     }
     open_lanes(e, lanes, dims);
@@ -321,20 +333,20 @@ static void column_pass(struct emit *e, int p)
     const char *type = emit_size_type(e);
     for (int n = 0; n < k->ir->nodes; n++)
         if (p < k->ir->levels && reduces_at(k, n, p + 1)) {
-            emit_line(e, "%s tmp%d[%lld] __attribute__((aligned(64)));", emit_type(e, k->ir->node[n].dtype), n,
-                      (long long)k->xblock);
+            emit_line(e, "%s tmp%d[%lld] __attribute__((aligned(64)));",
+                      emit_type(e, k->ir->node[n].dtype), n, (long long)k->xblock);
             emit_line(e, "for (int e = 0; e < %lld; e++) tmp%d[e] = %s;", (long long)k->xblock, n,
                       emit_identity(e, &k->ir->node[n]));
         }
     if (k->b_axis == IR_AXIS_R) {
         int64_t whole = k->bnumel / k->bblock * k->bblock;
-        emit_open(e, "for (%s r0_offset = 0; r0_offset < %lld; r0_offset += %lld) {", type, (long long)whole,
-                  (long long)k->bblock);
+        emit_open(e, "for (%s r0_offset = 0; r0_offset < %lld; r0_offset += %lld) {", type,
+                  (long long)whole, (long long)k->bblock);
         over_columns(e, column_body, p, "strip");
         emit_close(e, "}");
         if (whole == k->bnumel) return;
-        emit_open(e, "for (%s r0_offset = %lld; r0_offset < %lld; r0_offset++) {", type, (long long)whole,
-                  (long long)k->bnumel);
+        emit_open(e, "for (%s r0_offset = %lld; r0_offset < %lld; r0_offset++) {", type,
+                  (long long)whole, (long long)k->bnumel);
         over_columns(e, column_body, p, "1");
         emit_close(e, "}");
     } else if (k->b_axis == IR_AXIS_Y) {
@@ -388,10 +400,12 @@ static void arguments(struct emit *e)
     for (int a = 0; a < k->args; a++) {
         int b = k->arg[a];
         bool written = k->arg_written[a];
-        const char *type = dtype_table[k->program->buffer[b].dtype].c_type, *qualifier = written ? "" : "const ";
-        e->argument[b] = arena_printf(e->arena, written ? "out_ptr%d" : "in_ptr%d", written ? out++ : in++);
-        emit_line(e, "%s%s *const restrict %s = *(%s%s *const *)args[%d];", qualifier, type, e->argument[b], qualifier,
-                  type, a);
+        const char *type = dtype_table[k->program->buffer[b].dtype].c_type,
+                   *qualifier = written ? "" : "const ";
+        e->argument[b] = arena_printf(e->arena, written ? "out_ptr%d" : "in_ptr%d",
+                                      written ? out++ : in++);
+        emit_line(e, "%s%s *const restrict %s = *(%s%s *const *)args[%d];", qualifier, type,
+                  e->argument[b], qualifier, type, a);
     }
 }
 
@@ -401,8 +415,8 @@ static void ends(struct emit *e, const char *letter, int64_t numel, int64_t bloc
     if (numel % block == 0)
         emit_line(e, "const %s %send = %soffset + %lld;", type, letter, letter, (long long)block);
     else
-        emit_line(e, "const %s %send = %soffset + %lld < %snumel ? %soffset + %lld : %snumel;", type, letter, letter,
-                  (long long)block, letter, letter, (long long)block, letter);
+        emit_line(e, "const %s %send = %soffset + %lld < %snumel ? %soffset + %lld : %snumel;",
+                  type, letter, letter, (long long)block, letter, letter, (long long)block, letter);
 }
 
 static void function(struct emit *e)
@@ -416,15 +430,18 @@ static void function(struct emit *e)
     emit_open(e, "{");
     emit_line(e, "const %s xnumel = %lld; (void)xnumel;", type, (long long)k->xnumel);
     if (k->b_axis != IR_AXES)
-        emit_line(e, "const %s %snumel = %lld; (void)%snumel;", type, b_letter(k), (long long)k->bnumel, b_letter(k));
+        emit_line(e, "const %s %snumel = %lld; (void)%snumel;", type, b_letter(k),
+                  (long long)k->bnumel, b_letter(k));
     arguments(e);
-    if (k->threads > 1) emit_line(e, "#pragma omp parallel for schedule(static) num_threads(%d)", k->threads);
+    if (k->threads > 1)
+        emit_line(e, "#pragma omp parallel for schedule(static) num_threads(%d)", k->threads);
     emit_open(e, "for (int64_t tile = 0; tile < %lld; tile++) {", (long long)(x * y * k->outer));
-    emit_line(e, "const %s xoffset = (%s)(tile %% %lld) * %lld;", type, type, (long long)x, (long long)k->xblock);
+    emit_line(e, "const %s xoffset = (%s)(tile %% %lld) * %lld;", type, type, (long long)x,
+              (long long)k->xblock);
     ends(e, "x", k->xnumel, k->xblock);
     if (k->b_axis == IR_AXIS_Y) {
-        emit_line(e, "const %s yoffset = (%s)(tile / %lld %% %lld) * %lld;", type, type, (long long)x, (long long)y,
-                  (long long)k->bblock);
+        emit_line(e, "const %s yoffset = (%s)(tile / %lld %% %lld) * %lld;", type, type,
+                  (long long)x, (long long)y, (long long)k->bblock);
         ends(e, "y", k->bnumel, k->bblock);
     }
     if (k->outer > 1) {

@@ -1,8 +1,9 @@
-/* Prints a plan as CUDA C for NVRTC, without a single include: the prelude, then one kernel a launch in the structure of book 9.2:
- * constants, positions and masks, computation, reduction and store.
+/* Prints a plan as CUDA C for NVRTC, without a single include: the prelude, then one kernel a
+ * launch in the structure of book 9.2: constants, positions and masks, computation, reduction and
+ * store.
  *
- * A thread walks its slots in unrolled loops; loads of a pass come first, all of them, into registers, so that the bytes in flight are the
- * tile's (facts: Little's law, book 9.1). */
+ * A thread walks its slots in unrolled loops; loads of a pass come first, all of them, into
+ * registers, so that the bytes in flight are the tile's (facts: Little's law, book 9.1). */
 #include "codegen/emit_cuda.h"
 
 #include <string.h>
@@ -26,8 +27,8 @@ bool cuda_masked_b(const struct plan_kernel *k)
 const char *cuda_subscript(struct emit *e, bool x, bool b, bool elements)
 {
     const struct plan_kernel *k = e->k;
-    return arena_printf(e->arena, "%s%s%s", x && k->sx > 1 ? "[i]" : "", b && k->sb > 1 ? "[j]" : "",
-                        elements && k->ve > 1 ? "[e]" : "");
+    return arena_printf(e->arena, "%s%s%s", x && k->sx > 1 ? "[i]" : "",
+                        b && k->sb > 1 ? "[j]" : "", elements && k->ve > 1 ? "[e]" : "");
 }
 
 const char *cuda_extent(struct emit *e, bool x, bool b, bool elements)
@@ -49,8 +50,8 @@ static void open_loop(struct emit *e, struct scope *scope, const char *name, int
 }
 
 /* Position of slot `slot` (of `slots`) of a lane among `lanes`, in vectors of `ve`. */
-static const char *position(struct emit *e, const char *offset, const char *lane, const char *slot, int64_t lanes,
-                            int64_t slots, int ve, bool element)
+static const char *position(struct emit *e, const char *offset, const char *lane, const char *slot,
+                            int64_t lanes, int64_t slots, int ve, bool element)
 {
     struct text text = text_make(e->arena);
     bool step = slots > 1, wide_vector = ve > 1;
@@ -84,14 +85,16 @@ static void declare_position(struct emit *e, bool along_x, unsigned dims, bool e
     emit_dims(e, axis, dims & dims_of_axis(k->ir, axis), flat);
 }
 
-struct scope emit_cuda_open(struct emit *e, bool x, bool b, unsigned slot_dims, unsigned element_dims)
+struct scope emit_cuda_open(struct emit *e, bool x, bool b, unsigned slot_dims,
+                            unsigned element_dims)
 {
     const struct plan_kernel *k = e->k;
     struct scope scope = {.x = x, .b = b && k->b_axis != IR_AXES, .braces = 1};
     emit_open(e, "{");
     if (x) open_loop(e, &scope, "i", k->sx);
     if (scope.b) open_loop(e, &scope, "j", k->sb);
-    /* A mask never cuts a vector (plan_vector_useful), so masks belong to the slot, before the loop over elements. */
+    /* A mask never cuts a vector (plan_vector_useful), so masks belong to the slot, before the loop
+     * over elements. */
     for (int along_x = 1; along_x >= 0; along_x--) {
         if (along_x ? !x : !scope.b) continue;
         unsigned mine = dims_of_axis(k->ir, along_x ? IR_AXIS_X : k->b_axis);
@@ -113,7 +116,8 @@ void cuda_elements(struct emit *e, struct scope *scope, unsigned element_dims)
     open_loop(e, scope, "e", k->ve);
     scope->inner = scope->braces - before;
     unsigned mine = dims_of_axis(k->ir, k->vec_x ? IR_AXIS_X : k->b_axis) & element_dims;
-    if (k->ve > 1 && mine && (k->vec_x ? scope->x : scope->b)) declare_position(e, k->vec_x, mine, true);
+    if (k->ve > 1 && mine && (k->vec_x ? scope->x : scope->b))
+        declare_position(e, k->vec_x, mine, true);
 }
 
 void cuda_elements_close(struct emit *e, struct scope *scope)
@@ -159,8 +163,8 @@ static const char *value_of(struct emit *e, int n)
 static bool is_x_value(const struct emit *e, int n, int level)
 {
     const struct ir_node *node = &e->k->ir->node[n];
-    return !plan_full(e->k->ir, node) && node->level == level && e->k->live[n] && node->op != IR_STORE &&
-           node->op != IR_REDUCE && node->op != IR_CONST;
+    return !plan_full(e->k->ir, node) && node->level == level && e->k->live[n] &&
+           node->op != IR_STORE && node->op != IR_REDUCE && node->op != IR_CONST;
 }
 
 static void x_nodes(struct emit *e, int level)
@@ -170,7 +174,8 @@ static void x_nodes(struct emit *e, int level)
     bool any = false;
     for (int n = 0; n < ir->nodes; n++) {
         if (!is_x_value(e, n, level)) continue;
-        emit_line(e, "%s tmp%d%s;", emit_type(e, ir->node[n].dtype), n, cuda_extent(e, true, false, e->k->vec_x));
+        emit_line(e, "%s tmp%d%s;", emit_type(e, ir->node[n].dtype), n,
+                  cuda_extent(e, true, false, e->k->vec_x));
         any = true;
         if (ir->node[n].op == IR_INDEX) dims |= emit_node_dims(&ir->node[n]);
         if (ir->node[n].op == IR_LOAD) {
@@ -194,10 +199,12 @@ static void declare_accumulators(struct emit *e, int level)
     for (int n = 0; n < ir->nodes; n++) {
         const struct ir_node *node = &ir->node[n];
         if (node->op != IR_REDUCE || node->level != level) continue;
-        emit_line(e, "%s _tmp%d%s;", emit_type(e, node->dtype), n, cuda_extent(e, true, false, true));
+        emit_line(e, "%s _tmp%d%s;", emit_type(e, node->dtype), n,
+                  cuda_extent(e, true, false, true));
         struct scope scope = emit_cuda_open(e, true, false, 0, 0);
         cuda_elements(e, &scope, 0);
-        emit_line(e, "_tmp%d%s = %s;", n, cuda_subscript(e, true, false, true), emit_identity(e, node));
+        emit_line(e, "_tmp%d%s = %s;", n, cuda_subscript(e, true, false, true),
+                  emit_identity(e, node));
         cuda_close(e, &scope);
     }
 }
@@ -208,9 +215,11 @@ static void accumulate(struct emit *e, int level)
     for (int n = 0; n < ir->nodes; n++) {
         const struct ir_node *node = &ir->node[n];
         if (node->op != IR_REDUCE || node->level != level) continue;
-        const char *acc = arena_printf(e->arena, "_tmp%d%s", n, cuda_subscript(e, true, false, true));
+        const char *acc = arena_printf(e->arena, "_tmp%d%s", n,
+                                       cuda_subscript(e, true, false, true));
         const char *sum = emit_combine(e, node, acc, cuda_name(e, node->arg[0]));
-        if (cuda_masked_b(e->k)) /* masked lanes keep the identity, after the prologue (pytorch#195845) */
+        if (cuda_masked_b(
+                e->k)) /* masked lanes keep the identity, after the prologue (pytorch#195845) */
             emit_line(e, "%s = r0_mask ? %s : %s;", acc, sum, acc);
         else
             emit_line(e, "%s = %s;", acc, sum);
@@ -222,7 +231,8 @@ static bool pass_uses(const struct plan_kernel *k, int p, int n)
 {
     for (int m = n + 1; m < k->ir->nodes; m++) {
         const struct ir_node *node = &k->ir->node[m];
-        bool evaluated = node->op == IR_REDUCE ? node->level == p + 1 : k->pass[p].need[m] && node->op != IR_LOAD;
+        bool evaluated = node->op == IR_REDUCE ? node->level == p + 1
+                                               : k->pass[p].need[m] && node->op != IR_LOAD;
         for (int a = 0; a < 3; a++)
             if (evaluated && node->arg[a] == n) return true;
     }
@@ -235,7 +245,8 @@ static void values(struct emit *e, int p, const bool *made)
     for (int n = 0; n < ir->nodes; n++) {
         const struct ir_node *node = &ir->node[n];
         if (node->op == IR_CONST || node->op == IR_STORE || node->op == IR_REDUCE) continue;
-        bool again = made[n] && node->op == IR_LOAD && pass_uses(e->k, p, n); /* kept in words, taken apart anew */
+        bool again = made[n] && node->op == IR_LOAD &&
+                     pass_uses(e->k, p, n); /* kept in words, taken apart anew */
         if (!e->k->pass[p].need[n] && !again) continue;
         if (node->op == IR_LOAD && !pass_uses(e->k, p, n)) continue;
         if (cuda_turned(e->k, n)) cuda_tile_get(e, n);
@@ -246,7 +257,8 @@ static void values(struct emit *e, int p, const bool *made)
     }
 }
 
-/* One walk over the tile, or one iteration of it: all loads, then the work. `made`: what earlier passes kept. */
+/* One walk over the tile, or one iteration of it: all loads, then the work. `made`: what earlier
+ * passes kept. */
 static void pass_body(struct emit *e, int p, const bool *made)
 {
     const struct ir_kernel *ir = e->k->ir;
@@ -272,7 +284,8 @@ static void pass_body(struct emit *e, int p, const bool *made)
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && cuda_turned(e->k, n)) cuda_tile_put(e, n);
     if (turned) emit_line(e, "__syncthreads();");
-    unsigned masks = (store_dims ? CUDA_MASK_X | CUDA_MASK_B : 0) | (p < ir->levels ? CUDA_MASK_B : 0);
+    unsigned masks = (store_dims ? CUDA_MASK_X | CUDA_MASK_B : 0) |
+                     (p < ir->levels ? CUDA_MASK_B : 0);
     struct scope scope = emit_cuda_open(e, true, true, store_dims | masks, dims);
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && ir->node[n].op == IR_STORE) cuda_store_open(e, n);
@@ -295,12 +308,14 @@ static void pass(struct emit *e, int p, bool *made)
         if (k->ir->node[n].op == IR_LOAD)
             cuda_load_declare(e, n);
         else
-            emit_line(e, "%s tmp%d%s;", emit_type(e, k->ir->node[n].dtype), n, cuda_extent(e, true, true, true));
+            emit_line(e, "%s tmp%d%s;", emit_type(e, k->ir->node[n].dtype), n,
+                      cuda_extent(e, true, true, true));
     }
     if (p < k->ir->levels) declare_accumulators(e, p + 1);
     const char *type = emit_size_type(e);
     if (k->form == PLAN_RED)
-        emit_open(e, "for (%s r0_offset = 0; r0_offset < r0_numel; r0_offset += %lld) {", type, (long long)k->bblock);
+        emit_open(e, "for (%s r0_offset = 0; r0_offset < r0_numel; r0_offset += %lld) {", type,
+                  (long long)k->bblock);
     else
         emit_open(e, "{");
     pass_body(e, p, made);
@@ -310,12 +325,14 @@ static void pass(struct emit *e, int p, bool *made)
     if (p < k->ir->levels) cuda_fold_level(e, p + 1);
 }
 
-/* Everything between the block's position and its end: the x values and passes, level by level, then stores of the x domain. */
+/* Everything between the block's position and its end: the x values and passes, level by level,
+ * then stores of the x domain. */
 void cuda_body(struct emit *e)
 {
     const struct plan_kernel *k = e->k;
     bool *made = ARENA_ARRAY(e->arena, bool, k->ir->nodes);
-    if (k->b_axis == IR_AXIS_R && k->form == PLAN_PER) emit_line(e, "constexpr %s r0_offset = 0;", emit_size_type(e));
+    if (k->b_axis == IR_AXIS_R && k->form == PLAN_PER)
+        emit_line(e, "constexpr %s r0_offset = 0;", emit_size_type(e));
     x_nodes(e, 0);
     for (int p = 0; p < k->passes; p++) {
         pass(e, p, made);
@@ -332,7 +349,8 @@ void cuda_lanes(struct emit *e)
     const struct plan_kernel *k = e->k;
     bool repeat = k->lx * k->lb < k->threads; /* surplus threads do the work of others again */
     int64_t fast = k->vec_x ? k->lx : k->lb, slow = k->vec_x ? k->lb : k->lx;
-    const char *fast_name = k->vec_x ? "lane_x" : "lane_b", *slow_name = k->vec_x ? "lane_b" : "lane_x";
+    const char *fast_name = k->vec_x ? "lane_x" : "lane_b",
+               *slow_name = k->vec_x ? "lane_b" : "lane_x";
     const char *thread = "(int)threadIdx.x";
     if (fast == 1)
         emit_line(e, "const int %s = 0;", fast_name);
@@ -344,7 +362,8 @@ void cuda_lanes(struct emit *e)
     if (slow == 1)
         emit_line(e, "const int %s = 0;", slow_name);
     else if (repeat)
-        emit_line(e, "const int %s = %s / %lld %% %lld;", slow_name, thread, (long long)fast, (long long)slow);
+        emit_line(e, "const int %s = %s / %lld %% %lld;", slow_name, thread, (long long)fast,
+                  (long long)slow);
     else
         emit_line(e, "const int %s = %s / %lld;", slow_name, thread, (long long)fast);
 }
@@ -353,12 +372,14 @@ void cuda_constants(struct emit *e)
 {
     const struct plan_kernel *k = e->k;
     const char *type = emit_size_type(e);
-    emit_line(e, "constexpr %s xnumel = %lld; // XBLOCK %lld", type, (long long)k->xnumel, (long long)k->xblock);
+    emit_line(e, "constexpr %s xnumel = %lld; // XBLOCK %lld", type, (long long)k->xnumel,
+              (long long)k->xblock);
     if (k->b_axis == IR_AXIS_R)
         emit_line(e, "constexpr %s r0_numel = %lld; // R0_BLOCK %lld", type, (long long)k->bnumel,
                   (long long)k->bblock);
     if (k->b_axis == IR_AXIS_Y)
-        emit_line(e, "constexpr %s ynumel = %lld; // YBLOCK %lld", type, (long long)k->bnumel, (long long)k->bblock);
+        emit_line(e, "constexpr %s ynumel = %lld; // YBLOCK %lld", type, (long long)k->bnumel,
+                  (long long)k->bblock);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -368,8 +389,10 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 void cuda_grid(const struct plan_kernel *k, int64_t grid[3])
 {
-    int64_t x = ceil_div(k->xnumel, k->xblock), y = k->b_axis == IR_AXIS_Y ? ceil_div(k->bnumel, k->bblock) : 1;
-    bool two = y > 1 && y <= 65535 && k->outer == 1; /* CUDA guide: grid y ends at 65535; beyond it all folds into x */
+    int64_t x = ceil_div(k->xnumel, k->xblock),
+            y = k->b_axis == IR_AXIS_Y ? ceil_div(k->bnumel, k->bblock) : 1;
+    bool two = y > 1 && y <= 65535 &&
+               k->outer == 1; /* CUDA guide: grid y ends at 65535; beyond it all folds into x */
     grid[0] = two ? x : x * y * k->outer;
     grid[1] = two ? y : 1;
     grid[2] = 1;
@@ -388,7 +411,8 @@ static void offsets(struct emit *e)
     if (k->b_axis == IR_AXIS_Y) {
         const char *tile = grid[1] > 1 ? "blockIdx.y" : "";
         if (grid[1] == 1)
-            tile = arena_printf(e->arena, "(blockIdx.x / %lld %% %lld)", (long long)x, (long long)y);
+            tile = arena_printf(e->arena, "(blockIdx.x / %lld %% %lld)", (long long)x,
+                                (long long)y);
         emit_line(e, "const %s yoffset = (%s)%s * %lld;", type, type, tile, (long long)k->bblock);
     }
     if (k->outer == 1) return;
@@ -407,10 +431,12 @@ static void signature(struct emit *e)
         const char *name = arena_printf(e->arena, k->arg_written[a] ? "out_ptr%d" : "in_ptr%d",
                                         k->arg_written[a] ? out++ : in++);
         e->argument[b] = name;
-        text_printf(&text, "%s%s%s *__restrict__ %s", a > 0 ? ", " : "", k->arg_written[a] ? "" : "const ",
+        text_printf(&text, "%s%s%s *__restrict__ %s", a > 0 ? ", " : "",
+                    k->arg_written[a] ? "" : "const ",
                     dtype_table[k->program->buffer[b].dtype].cuda_type, name);
     }
-    if (k->fold != NULL) text_printf(&text, "%sunsigned *__restrict__ counter", k->args > 0 ? ", " : "");
+    if (k->fold != NULL)
+        text_printf(&text, "%sunsigned *__restrict__ counter", k->args > 0 ? ", " : "");
     emit_line(e, "extern \"C\" __global__ void __launch_bounds__(%d)", k->threads);
     emit_line(e, "%s(%s)", k->entry, text_string(&text));
 }
@@ -420,7 +446,8 @@ static void kernel(struct emit *e)
     emit_line(e, "%s", "");
     signature(e);
     emit_open(e, "{");
-    if (cuda_shared_bytes(e->k) > 0) emit_line(e, "extern __shared__ __align__(16) unsigned char st_shared[];");
+    if (cuda_shared_bytes(e->k) > 0)
+        emit_line(e, "extern __shared__ __align__(16) unsigned char st_shared[];");
     cuda_constants(e);
     offsets(e);
     cuda_lanes(e);

@@ -1,13 +1,15 @@
-/* Loads and stores of the CUDA printer. A load goes wide where its address is provably contiguous and aligned along the vector axis,
- * else it takes the same elements one by one, so sizes that divide nothing stay right (pytorch#141608).
+/* Loads and stores of the CUDA printer. A load goes wide where its address is provably contiguous
+ * and aligned along the vector axis, else it takes the same elements one by one, so sizes that
+ * divide nothing stay right (pytorch#141608).
  *
- * rawN holds the words of LOAD N for each slot its address depends on; outN the words of a STORE of the full domain. */
+ * rawN holds the words of LOAD N for each slot its address depends on; outN the words of a STORE of
+ * the full domain. */
 #include "codegen/emit_cuda.h"
 
 struct access {
-    int bytes;             /* of an element */
-    bool x, b;             /* the address moves along these slots */
-    bool vector, element;  /* wide; or element by element; neither: one element a slot */
+    int bytes;            /* of an element */
+    bool x, b;            /* the address moves along these slots */
+    bool vector, element; /* wide; or element by element; neither: one element a slot */
     int words;
     unsigned dims;
 };
@@ -20,11 +22,14 @@ static struct access access_of(const struct emit *e, int n)
     struct access access = {.bytes = dtype_table[k->program->buffer[node->buffer].dtype].bytes};
     bool guarded = node->op == IR_LOAD && node->arg[0] >= 0, full = plan_full(k->ir, node);
     access.dims = plan_index_dims(node->index);
-    access.x = guarded || node->op == IR_STORE || plan_index_uses_axis(k->ir, node->index, IR_AXIS_X);
+    access.x = guarded || node->op == IR_STORE ||
+               plan_index_uses_axis(k->ir, node->index, IR_AXIS_X);
     access.b = full && k->b_axis != IR_AXES &&
-               (guarded || node->op == IR_STORE || plan_index_uses_axis(k->ir, node->index, k->b_axis));
+               (guarded || node->op == IR_STORE ||
+                plan_index_uses_axis(k->ir, node->index, k->b_axis));
     bool moves = k->vec_x ? access.x : access.b;
-    access.vector = moves && plan_vector_ok(k->program, k->ir, n, axis, k->ve) && access.bytes * k->ve >= 4;
+    access.vector = moves && plan_vector_ok(k->program, k->ir, n, axis, k->ve) &&
+                    access.bytes * k->ve >= 4;
     access.element = moves && !access.vector;
     int elements = moves ? k->ve : 1;
     access.words = (access.bytes * elements + 3) / 4;
@@ -34,7 +39,8 @@ static struct access access_of(const struct emit *e, int n)
 /* "ptr + (index)" with the buffer's name in this kernel. */
 static const char *address(struct emit *e, const struct ir_node *node)
 {
-    return arena_printf(e->arena, "%s + (%s)", e->argument[node->buffer], emit_index(e, node->index));
+    return arena_printf(e->arena, "%s + (%s)", e->argument[node->buffer],
+                        emit_index(e, node->index));
 }
 
 /* A guard as one expression: guards are arithmetic on positions. */
@@ -42,7 +48,8 @@ static const char *guard_text(struct emit *e, int n, unsigned *dims)
 {
     const struct ir_kernel *ir = e->k->ir;
     const struct ir_node *node = &ir->node[n];
-    STAX_CHECK(node->op < IR_PURE_COUNT || node->op == IR_CONST || node->op == IR_INDEX || node->op == IR_CAST);
+    STAX_CHECK(node->op < IR_PURE_COUNT || node->op == IR_CONST || node->op == IR_INDEX ||
+               node->op == IR_CAST);
     *dims |= emit_node_dims(node);
     const char *argument[3] = {"", "", ""};
     for (int a = 0; a < 3; a++)
@@ -72,15 +79,18 @@ static const char *slot(struct emit *e, const struct access *access)
 void cuda_load_declare(struct emit *e, int n)
 {
     struct access access = access_of(e, n);
-    emit_line(e, "unsigned raw%d%s[%d];", n, cuda_extent(e, access.x, access.b, false), access.words);
+    emit_line(e, "unsigned raw%d%s[%d];", n, cuda_extent(e, access.x, access.b, false),
+              access.words);
 }
 
-/* Read once along the whole kernel: the address moves along every axis, so that no other block or slot reads it again. */
+/* Read once along the whole kernel: the address moves along every axis, so that no other block or
+ * slot reads it again. */
 static bool read_once(const struct emit *e, const struct access *access)
 {
     const struct plan_kernel *k = e->k;
     if (k->b_axis != IR_AXES && k->bnumel > 1 && !access->b) return false;
-    if (k->form == PLAN_RED && k->passes > 1) return false; /* the next pass reads it again, from a cache */
+    if (k->form == PLAN_RED && k->passes > 1)
+        return false; /* the next pass reads it again, from a cache */
     return k->xnumel == 1 || access->x;
 }
 
@@ -92,8 +102,9 @@ void emit_cuda_load(struct emit *e, int n)
     unsigned dims = access.dims;
     const char *guard = node->arg[0] >= 0 ? guard_text(e, node->arg[0], &dims) : "";
     bool scratch = e->in_fold && k->program->buffer[node->buffer].role == IR_BUFFER_SCRATCH;
-    struct scope scope = emit_cuda_open(e, access.x, access.b, (access.element ? 0 : dims) | CUDA_MASK_X | CUDA_MASK_B,
-                                   access.element ? dims : 0);
+    struct scope scope = emit_cuda_open(e, access.x, access.b,
+                                        (access.element ? 0 : dims) | CUDA_MASK_X | CUDA_MASK_B,
+                                        access.element ? dims : 0);
     const char *words = arena_printf(e->arena, "raw%d%s", n, slot(e, &access));
     const char *when = condition(e, access.x, access.b, guard);
     const char *test = when[0] != '\0' ? arena_printf(e->arena, "if (%s) ", when) : "";
@@ -106,7 +117,8 @@ void emit_cuda_load(struct emit *e, int n)
         if (access.element) cuda_elements(e, &scope, dims);
         const char *element = access.element && k->ve > 1 ? "e" : "0";
         const char *how = scratch ? "_l2" : "";
-        emit_line(e, "%sst_pick%s<%d>(%s, %s, %s);", test, how, access.bytes, words, element, address(e, node));
+        emit_line(e, "%sst_pick%s<%d>(%s, %s, %s);", test, how, access.bytes, words, element,
+                  address(e, node));
     }
     cuda_close(e, &scope);
 }
@@ -119,8 +131,9 @@ const char *cuda_load_value(struct emit *e, int n)
                             dtype_table[k->program->buffer[k->ir->node[n].buffer].dtype].name, n);
     struct access access = access_of(e, n);
     bool moves = access.vector || access.element;
-    return arena_printf(e->arena, "st_get_%s(raw%d%s, %s)", dtype_table[k->program->buffer[k->ir->node[n].buffer].dtype].name,
-                        n, slot(e, &access), moves && k->ve > 1 ? "e" : "0");
+    return arena_printf(e->arena, "st_get_%s(raw%d%s, %s)",
+                        dtype_table[k->program->buffer[k->ir->node[n].buffer].dtype].name, n,
+                        slot(e, &access), moves && k->ve > 1 ? "e" : "0");
 }
 
 /* ---- stores ---- */
@@ -128,8 +141,9 @@ const char *cuda_load_value(struct emit *e, int n)
 static const char *put(struct emit *e, int n, const char *element)
 {
     const struct ir_node *node = &e->k->ir->node[n];
-    return arena_printf(e->arena, "st_put_%s(out%d, %s, %s);", dtype_table[e->k->program->buffer[node->buffer].dtype].name, n,
-                        element, cuda_name(e, node->arg[0]));
+    return arena_printf(e->arena, "st_put_%s(out%d, %s, %s);",
+                        dtype_table[e->k->program->buffer[node->buffer].dtype].name, n, element,
+                        cuda_name(e, node->arg[0]));
 }
 
 bool cuda_store_wide(const struct emit *e, int n)
@@ -152,8 +166,9 @@ void cuda_store_element(struct emit *e, int n)
     emit_line(e, "%s", put(e, n, element));
     if (access.vector) return;
     const char *when = condition(e, access.x, access.b, "");
-    emit_line(e, "%sst_drop<%d>(%s, out%d, %s);", when[0] != '\0' ? arena_printf(e->arena, "if (%s) ", when) : "",
-              access.bytes, address(e, &k->ir->node[n]), n, element);
+    emit_line(e, "%sst_drop<%d>(%s, out%d, %s);",
+              when[0] != '\0' ? arena_printf(e->arena, "if (%s) ", when) : "", access.bytes,
+              address(e, &k->ir->node[n]), n, element);
 }
 
 void cuda_store_flush(struct emit *e, int n)
@@ -161,7 +176,8 @@ void cuda_store_flush(struct emit *e, int n)
     struct access access = access_of(e, n);
     if (!access.vector) return;
     const char *when = condition(e, access.x, access.b, "");
-    emit_line(e, "%sst_store%s(%s, out%d);", when[0] != '\0' ? arena_printf(e->arena, "if (%s) ", when) : "",
+    emit_line(e, "%sst_store%s(%s, out%d);",
+              when[0] != '\0' ? arena_printf(e->arena, "if (%s) ", when) : "",
               e->k->evict ? "_first" : "", address(e, &e->k->ir->node[n]), n);
 }
 
@@ -172,7 +188,8 @@ void cuda_store_x(struct emit *e, int n)
     struct text when = text_make(e->arena);
     if (k->lb > 1) text_add(&when, "lane_b == 0");
     if (k->lx * k->lb < k->threads)
-        text_printf(&when, "%s(int)threadIdx.x < %lld", k->lb > 1 ? " && " : "", (long long)(k->lx * k->lb));
+        text_printf(&when, "%s(int)threadIdx.x < %lld", k->lb > 1 ? " && " : "",
+                    (long long)(k->lx * k->lb));
     if (when.length > 0) emit_open(e, "if (%s) {", text_string(&when));
     struct scope scope = emit_cuda_open(e, true, false, access.dims | CUDA_MASK_X, access.dims);
     cuda_store_open(e, n);

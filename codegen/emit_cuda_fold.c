@@ -1,10 +1,13 @@
-/* Folds of the CUDA printer: a lane's accumulators, then lanes of a warp by shuffles, then warps through shared memory, in a fixed
- * order, so that one configuration gives the same bits every time. Every thread gets the result: later levels need it.
+/* Folds of the CUDA printer: a lane's accumulators, then lanes of a warp by shuffles, then warps
+ * through shared memory, in a fixed order, so that one configuration gives the same bits every
+ * time. Every thread gets the result: later levels need it.
  *
- * Shared memory holds two buffers, used in turn by the levels: a buffer is written again only two barriers after its last read. */
+ * Shared memory holds two buffers, used in turn by the levels: a buffer is written again only two
+ * barriers after its last read. */
 #include "codegen/emit_cuda.h"
 
-/* Warps that share one row (inner) or one column (outer), and partials of one column that meet in shared memory. */
+/* Warps that share one row (inner) or one column (outer), and partials of one column that meet in
+ * shared memory. */
 static int64_t parts_in_shared(const struct plan_kernel *k)
 {
     int64_t lanes_in_warp;
@@ -27,7 +30,8 @@ static int widest(const struct plan_kernel *k)
 {
     int bytes = 4;
     for (int n = 0; n < k->ir->nodes; n++)
-        if (k->ir->node[n].op == IR_REDUCE && dtype_table[dtype_compute(k->ir->node[n].dtype)].bytes > bytes)
+        if (k->ir->node[n].op == IR_REDUCE &&
+            dtype_table[dtype_compute(k->ir->node[n].dtype)].bytes > bytes)
             bytes = 8;
     return bytes;
 }
@@ -56,7 +60,8 @@ static bool ticket_in_shared(const struct plan_kernel *k)
 int64_t cuda_shared_bytes(const struct plan_kernel *k)
 {
     int64_t bytes = buffer_bytes(k) * (k->ir->levels > 1 ? 2 : 1);
-    if (cuda_tile_bytes(k) > bytes) bytes = cuda_tile_bytes(k); /* only kernels without reductions turn tiles */
+    if (cuda_tile_bytes(k) > bytes)
+        bytes = cuda_tile_bytes(k); /* only kernels without reductions turn tiles */
     if (k->fold != NULL && cuda_shared_bytes(k->fold) > bytes) bytes = cuda_shared_bytes(k->fold);
     return bytes + (ticket_in_shared(k) ? 16 : 0);
 }
@@ -67,8 +72,8 @@ static void shuffle(struct emit *e, const struct ir_node *node, int64_t from, in
     if (to <= from) return;
     const char *other = "__shfl_xor_sync(0xffffffffu, v, d)";
     emit_line(e, "#pragma unroll");
-    emit_line(e, "for (int d = %lld; d >= %lld; d /= 2) v = %s;", (long long)(to / 2), (long long)from,
-              emit_combine(e, node, "v", other));
+    emit_line(e, "for (int d = %lld; d >= %lld; d /= 2) v = %s;", (long long)(to / 2),
+              (long long)from, emit_combine(e, node, "v", other));
 }
 
 /* One reduction: accumulators to v, shuffled; then either to tmpN or into shared memory. */
@@ -85,7 +90,8 @@ static void fold_lanes(struct emit *e, int n, int64_t place)
         int64_t in_warp = k->lx * k->lb < 32 ? k->lx * k->lb : 32;
         shuffle(e, node, k->lx, in_warp);
     } else {
-        const char *acc = arena_printf(e->arena, "_tmp%d%s", n, cuda_subscript(e, true, false, false));
+        const char *acc = arena_printf(e->arena, "_tmp%d%s", n,
+                                       cuda_subscript(e, true, false, false));
         emit_line(e, "%s v = %s%s;", type, acc, k->ve > 1 ? "[0]" : "");
         if (k->ve > 1) {
             emit_line(e, "#pragma unroll");
@@ -97,16 +103,21 @@ static void fold_lanes(struct emit *e, int n, int64_t place)
     if (parts == 1) {
         emit_line(e, "tmp%d%s = v;", n, cuda_subscript(e, true, false, k->vec_x));
     } else {
-        /* place of (part, column): columns fastest, so that neighbouring lanes meet no bank twice */
+        /* place of (part, column): columns fastest, so that neighbouring lanes meet no bank twice
+         */
         int ve = k->vec_x ? k->ve : 1;
         int64_t columns = k->lx * k->sx * ve, share = k->lb / parts;
-        const char *column = arena_printf(e->arena, "(lane_x%s)%s%s",
-                                          k->sx > 1 ? arena_printf(e->arena, " + %lld * i", (long long)k->lx) : "",
-                                          ve > 1 ? arena_printf(e->arena, " * %d", ve) : "", ve > 1 ? " + e" : "");
-        const char *part = share > 1 ? arena_printf(e->arena, "lane_b / %lld", (long long)share) : "lane_b";
-        const char *leader = share > 1 ? arena_printf(e->arena, "if (lane_b %% %lld == 0) ", (long long)share) : "";
-        emit_line(e, "%s((%s *)(st_shared + %lld))[%s * %lld + %s] = v;", leader, type, (long long)place, part,
-                  (long long)columns, column);
+        const char *column = arena_printf(
+            e->arena, "(lane_x%s)%s%s",
+            k->sx > 1 ? arena_printf(e->arena, " + %lld * i", (long long)k->lx) : "",
+            ve > 1 ? arena_printf(e->arena, " * %d", ve) : "", ve > 1 ? " + e" : "");
+        const char *part = share > 1 ? arena_printf(e->arena, "lane_b / %lld", (long long)share)
+                                     : "lane_b";
+        const char *leader = share > 1 ? arena_printf(e->arena, "if (lane_b %% %lld == 0) ",
+                                                      (long long)share)
+                                       : "";
+        emit_line(e, "%s((%s *)(st_shared + %lld))[%s * %lld + %s] = v;", leader, type,
+                  (long long)place, part, (long long)columns, column);
     }
     cuda_close(e, &scope);
 }
@@ -121,14 +132,17 @@ static void fold_shared(struct emit *e, int n, int64_t place)
     int64_t columns = k->lx * k->sx * ve;
     struct scope scope = emit_cuda_open(e, true, false, 0, 0);
     if (k->vec_x) cuda_elements(e, &scope, 0);
-    const char *column = arena_printf(e->arena, "(lane_x%s)%s%s",
-                                      k->sx > 1 ? arena_printf(e->arena, " + %lld * i", (long long)k->lx) : "",
-                                      ve > 1 ? arena_printf(e->arena, " * %d", ve) : "", ve > 1 ? " + e" : "");
-    emit_line(e, "const %s *p = (const %s *)(st_shared + %lld) + %s;", type, type, (long long)place, column);
+    const char *column = arena_printf(
+        e->arena, "(lane_x%s)%s%s",
+        k->sx > 1 ? arena_printf(e->arena, " + %lld * i", (long long)k->lx) : "",
+        ve > 1 ? arena_printf(e->arena, " * %d", ve) : "", ve > 1 ? " + e" : "");
+    emit_line(e, "const %s *p = (const %s *)(st_shared + %lld) + %s;", type, type, (long long)place,
+              column);
     emit_line(e, "%s v = p[0];", type);
     emit_line(e, "#pragma unroll");
-    emit_line(e, "for (int part = 1; part < %lld; part++) v = %s;", (long long)parts,
-              emit_combine(e, node, "v", arena_printf(e->arena, "p[part * %lld]", (long long)columns)));
+    emit_line(
+        e, "for (int part = 1; part < %lld; part++) v = %s;", (long long)parts,
+        emit_combine(e, node, "v", arena_printf(e->arena, "p[part * %lld]", (long long)columns)));
     emit_line(e, "tmp%d%s = v;", n, cuda_subscript(e, true, false, k->vec_x));
     cuda_close(e, &scope);
 }
@@ -140,7 +154,8 @@ void cuda_fold_level(struct emit *e, int level)
     int64_t first = level % 2 == 0 ? buffer_bytes(k) : 0, place = first;
     for (int n = 0; n < k->ir->nodes; n++) {
         if (k->ir->node[n].op != IR_REDUCE || k->ir->node[n].level != level) continue;
-        emit_line(e, "%s tmp%d%s;", emit_type(e, k->ir->node[n].dtype), n, cuda_extent(e, true, false, k->vec_x));
+        emit_line(e, "%s tmp%d%s;", emit_type(e, k->ir->node[n].dtype), n,
+                  cuda_extent(e, true, false, k->vec_x));
         fold_lanes(e, n, place);
         place += reduction_bytes(k);
     }
@@ -154,9 +169,10 @@ void cuda_fold_level(struct emit *e, int level)
     }
 }
 
-/* The last block of a group to arrive folds the parts; the counter is left at zero for the next call. One thread takes the ticket with
- * release and acquire at device scope, which the barriers extend to the block (PTX memory model, causality order); so no thread
- * waits on a fence of its own. Where one warp folds, the others leave at once. */
+/* The last block of a group to arrive folds the parts; the counter is left at zero for the next
+ * call. One thread takes the ticket with release and acquire at device scope, which the barriers
+ * extend to the block (PTX memory model, causality order); so no thread waits on a fence of its
+ * own. Where one warp folds, the others leave at once. */
 void cuda_last_block(struct emit *e)
 {
     const struct plan_kernel *k = e->k, *fold = k->fold;
@@ -164,10 +180,12 @@ void cuda_last_block(struct emit *e)
     int64_t parts = fold->bnumel;
     int64_t blocks = k->vec_x ? parts : parts / k->xblock;
     bool one_warp = !ticket_in_shared(k);
-    const char *group = arena_printf(e->arena, "xoffset / %lld", (long long)(k->vec_x ? k->xblock : parts));
+    const char *group = arena_printf(e->arena, "xoffset / %lld",
+                                     (long long)(k->vec_x ? k->xblock : parts));
     emit_open(e, "{");
     emit_line(e, "const %s group = %s;", type, group);
-    if (k->xblock > 1) emit_line(e, "__syncthreads();"); /* else thread 0 itself stored the one partial */
+    if (k->xblock > 1)
+        emit_line(e, "__syncthreads();"); /* else thread 0 itself stored the one partial */
     if (one_warp) {
         if (k->threads > 32) emit_line(e, "if (threadIdx.x >= 32) return;");
         emit_line(e, "unsigned ticket = 0;");

@@ -1,16 +1,19 @@
-/* Prints the reference of a kernel: untuned, in double, from the IR before any form or split, for CUDA C and C alike.
+/* Prints the reference of a kernel: untuned, in double, from the IR before any form or split, for
+ * CUDA C and C alike.
  *
- * Every reduction is materialised: partial folds by a fixed tree (one block an output, many for few outputs), then their fold, as
- * value and running error bound; later levels and the stores read them. What is computed and how far a right
- * result may lie are the texts of ops.def and reductions.def, as in ir_eval.c. */
+ * Every reduction is materialised: partial folds by a fixed tree (one block an output, many for few
+ * outputs), then their fold, as value and running error bound; later levels and the stores read
+ * them. What is computed and how far a right result may lie are the texts of ops.def and
+ * reductions.def, as in ir_eval.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "codegen/emit.h"
 
-/* Bounds are first order in places and take the best order of adding for granted in others: a factor of 4 over them passes
- * every right kernel and still fails one that drops a single term of random data (chosen). */
+/* Bounds are first order in places and take the best order of adding for granted in others: a
+ * factor of 4 over them passes every right kernel and still fails one that drops a single term of
+ * random data (chosen). */
 #define REFERENCE_SAFETY "4.0"
 
 enum { REF_THREADS = 256 };
@@ -60,7 +63,8 @@ struct ref_args {
     const char **type;
 };
 
-static void argument(struct ref *f, struct ref_args *args, int buffer, const char *type, const char *name)
+static void argument(struct ref *f, struct ref_args *args, int buffer, const char *type,
+                     const char *name)
 {
     (void)f;
     args->buffer[args->count] = buffer;
@@ -73,16 +77,19 @@ static struct ref_args arguments(struct ref *f)
     static const char *const reduce_name[] = {"rv", "re", "pv", "pe", "ps"};
     const struct ir_program *program = &f->cg->program;
     int most = 2 * program->buffers + 5 * f->ir->nodes + 1;
-    struct ref_args args = {.buffer = ARENA_ARRAY(f->arena, int, most), .name = ARENA_ARRAY(f->arena, const char *, most),
+    struct ref_args args = {.buffer = ARENA_ARRAY(f->arena, int, most),
+                            .name = ARENA_ARRAY(f->arena, const char *, most),
                             .type = ARENA_ARRAY(f->arena, const char *, most)};
     for (int b = 0; b < program->buffers; b++) {
         bool used = false;
         for (int n = 0; n < f->ir->nodes; n++)
-            used |= (f->ir->node[n].op == IR_LOAD || f->ir->node[n].op == IR_STORE) && f->ir->node[n].buffer == b;
+            used |= (f->ir->node[n].op == IR_LOAD || f->ir->node[n].op == IR_STORE) &&
+                    f->ir->node[n].buffer == b;
         if (!used) continue;
         const struct dtype_row *row = &dtype_table[program->buffer[b].dtype];
         if (program->buffer[b].role == IR_BUFFER_INPUT) {
-            argument(f, &args, f->value[b], f->cuda ? row->cuda_type : row->c_type, arena_printf(f->arena, "in%d", b));
+            argument(f, &args, f->value[b], f->cuda ? row->cuda_type : row->c_type,
+                     arena_printf(f->arena, "in%d", b));
         } else {
             argument(f, &args, f->value[b], "double", arena_printf(f->arena, "bv%d", b));
             argument(f, &args, f->bound[b], "double", arena_printf(f->arena, "be%d", b));
@@ -90,7 +97,8 @@ static struct ref_args arguments(struct ref *f)
     }
     for (int n = 0; n < f->ir->nodes; n++)
         for (int i = 0; f->ir->node[n].op == IR_REDUCE && i < 5; i++)
-            argument(f, &args, f->reduce[i][n], "double", arena_printf(f->arena, "%s%d", reduce_name[i], n));
+            argument(f, &args, f->reduce[i][n], "double",
+                     arena_printf(f->arena, "%s%d", reduce_name[i], n));
     return args;
 }
 
@@ -98,7 +106,8 @@ static void open_function(struct ref *f, const char *name, int64_t blocks)
 {
     struct ref_args args = arguments(f);
     struct job_launch *launch = &f->launch[f->launches++];
-    *launch = (struct job_launch){.entry = name, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = args.count};
+    *launch = (struct job_launch){
+        .entry = name, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = args.count};
     launch->arg = ARENA_ARRAY(f->arena, struct job_arg, args.count + 1);
     for (int i = 0; i < args.count; i++)
         launch->arg[i] = (struct job_arg){.kind = JOB_ARG_BUFFER, .buffer = args.buffer[i]};
@@ -108,13 +117,15 @@ static void open_function(struct ref *f, const char *name, int64_t blocks)
         struct text list = text_make(f->arena);
         for (int i = 0; i < args.count; i++)
             text_printf(&list, "%s%s *%s", i > 0 ? ", " : "", args.type[i], args.name[i]);
-        line(f, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s)", REF_THREADS, name, text_string(&list));
+        line(f, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s)", REF_THREADS, name,
+             text_string(&list));
         line(f, "{");
     } else {
         line(f, "void %s(void *const *args)", name);
         line(f, "{");
         for (int i = 0; i < args.count; i++)
-            line(f, "%s *const %s = *(%s *const *)args[%d];", args.type[i], args.name[i], args.type[i], i);
+            line(f, "%s *const %s = *(%s *const *)args[%d];", args.type[i], args.name[i],
+                 args.type[i], i);
     }
 }
 
@@ -124,7 +135,8 @@ struct ref_limits {
     const char *u, *tiny, *max;
 };
 
-/* As ir_eval.c: unit roundoff, smallest subnormal, greatest finite (IEEE 754 binary16, 32, 64; bfloat16). */
+/* As ir_eval.c: unit roundoff, smallest subnormal, greatest finite (IEEE 754 binary16, 32, 64;
+ * bfloat16). */
 static struct ref_limits limits_of(enum dtype dtype)
 {
     switch (dtype) {
@@ -211,7 +223,9 @@ static void print_node(struct ref *f, int n)
     case IR_CONST:
         line(f, "v = %s; e = sd_constant_error(v, %s);", double_text(f, node->constant), u);
         break;
-    case IR_INDEX: line(f, "v = (double)(%s); e = sd_constant_error(v, %s);", index_text(f, node->index), u); break;
+    case IR_INDEX:
+        line(f, "v = (double)(%s); e = sd_constant_error(v, %s);", index_text(f, node->index), u);
+        break;
     case IR_LOAD: print_load(f, node); break;
     case IR_CAST:
         line(f, "v = v%d; e = e%d;", node->arg[0], node->arg[0]);
@@ -220,8 +234,8 @@ static void print_node(struct ref *f, int n)
     case IR_REDUCE: line(f, "v = rv%d[x]; e = re%d[x];", n, n); break;
     default:
         for (int a = 0; a < ir_op_table[node->op].arity; a++)
-            line(f, "const double %c = v%d, e%c = e%d; (void)e%c;", letter[a], node->arg[a], letter[a], node->arg[a],
-                 letter[a]);
+            line(f, "const double %c = v%d, e%c = e%d; (void)e%c;", letter[a], node->arg[a],
+                 letter[a], node->arg[a], letter[a]);
         line(f, "const double u = %s; (void)u;", u);
         line(f, "v = %s;", ir_op_table[node->op].value_text);
         line(f, "e = %s;", ir_op_table[node->op].error_text);
@@ -243,7 +257,8 @@ static void need(const struct ir_kernel *ir, int n, bool *mark)
 static void print_needed(struct ref *f, const bool *mark, bool in_r)
 {
     for (int n = 0; n < f->ir->nodes; n++)
-        if (mark[n] && f->ir->node[n].op != IR_STORE && f->ir->node[n].in_r == in_r) print_node(f, n);
+        if (mark[n] && f->ir->node[n].op != IR_STORE && f->ir->node[n].in_r == in_r)
+            print_node(f, n);
 }
 
 /* ---- reductions ---- */
@@ -282,15 +297,20 @@ static void print_tree(struct ref *f, int level)
     for (int n = 0; n < f->ir->nodes; n++) {
         if (!at_level(f, n, level)) continue;
         line(f, "__syncthreads();");
-        line(f, "sh[0][threadIdx.x] = fv%d; sh[1][threadIdx.x] = fe%d; sh[2][threadIdx.x] = fs%d;", n, n, n);
+        line(f, "sh[0][threadIdx.x] = fv%d; sh[1][threadIdx.x] = fe%d; sh[2][threadIdx.x] = fs%d;",
+             n, n, n);
         line(f, "for (int s = %d; s > 0; s /= 2) {", REF_THREADS / 2);
         line(f, "__syncthreads();");
         line(f, "if (threadIdx.x < s) {");
         take(f, n, "sh[0][threadIdx.x + s]", "sh[1][threadIdx.x + s]", "sh[2][threadIdx.x + s]");
-        line(f, "sh[0][threadIdx.x] = fv%d; sh[1][threadIdx.x] = fe%d; sh[2][threadIdx.x] = fs%d;", n, n, n);
+        line(f, "sh[0][threadIdx.x] = fv%d; sh[1][threadIdx.x] = fe%d; sh[2][threadIdx.x] = fs%d;",
+             n, n, n);
         end(f);
         end(f);
-        line(f, "if (threadIdx.x == 0) { pv%d[block] = fv%d; pe%d[block] = fe%d; ps%d[block] = fs%d; }", n, n, n, n, n, n);
+        line(
+            f,
+            "if (threadIdx.x == 0) { pv%d[block] = fv%d; pe%d[block] = fe%d; ps%d[block] = fs%d; }",
+            n, n, n, n, n, n);
     }
 }
 
@@ -307,17 +327,22 @@ static void print_parts(struct ref *f, int level)
              (long long)(f->x * f->parts));
     } else {
         line(f, "#pragma omp parallel for schedule(static)");
-        line(f, "for (long long block = 0; block < %lldLL; block++) {", (long long)(f->x * f->parts));
+        line(f, "for (long long block = 0; block < %lldLL; block++) {",
+             (long long)(f->x * f->parts));
     }
-    line(f, "const long long x = block / %lldLL, part = block %% %lldLL;", (long long)f->parts, (long long)f->parts);
+    line(f, "const long long x = block / %lldLL, part = block %% %lldLL;", (long long)f->parts,
+         (long long)f->parts);
     declare_dims(f, 0, first_r(f->ir), "x");
     print_needed(f, mark, false);
     for (int n = 0; n < f->ir->nodes; n++)
         if (at_level(f, n, level))
             line(f, "double fv%d = %s, fe%d = 0.0, fs%d = 0.0;", n,
                  ir_reduction_table[f->ir->node[n].reduction].identity_double, n, n);
-    line(f, "const long long stop = part * %lldLL + %lldLL < %lldLL ? part * %lldLL + %lldLL : %lldLL;", (long long)chunk,
-         (long long)chunk, (long long)f->r, (long long)chunk, (long long)chunk, (long long)f->r);
+    line(
+        f,
+        "const long long stop = part * %lldLL + %lldLL < %lldLL ? part * %lldLL + %lldLL : %lldLL;",
+        (long long)chunk, (long long)chunk, (long long)f->r, (long long)chunk, (long long)chunk,
+        (long long)f->r);
     line(f, "for (long long r = part * %lldLL%s; r < stop; r += %d) {", (long long)chunk,
          f->cuda ? " + threadIdx.x" : "", f->cuda ? REF_THREADS : 1);
     declare_dims(f, first_r(f->ir), f->ir->dims, "r");
@@ -334,7 +359,8 @@ static void print_parts(struct ref *f, int level)
     } else {
         for (int n = 0; n < f->ir->nodes; n++)
             if (at_level(f, n, level))
-                line(f, "pv%d[block] = fv%d; pe%d[block] = fe%d; ps%d[block] = fs%d;", n, n, n, n, n, n);
+                line(f, "pv%d[block] = fv%d; pe%d[block] = fe%d; ps%d[block] = fs%d;", n, n, n, n,
+                     n, n);
     }
     end(f);
     end(f);
@@ -344,8 +370,10 @@ static void open_points(struct ref *f, int64_t points, const char *name)
 {
     if (f->cuda) {
         line(f, "const long long step = (long long)gridDim.x * %d;", REF_THREADS);
-        line(f, "for (long long %s = (long long)blockIdx.x * %d + threadIdx.x; %s < %lldLL; %s += step) {", name,
-             REF_THREADS, name, (long long)points, name);
+        line(f,
+             "for (long long %s = (long long)blockIdx.x * %d + threadIdx.x; %s < %lldLL; %s += "
+             "step) {",
+             name, REF_THREADS, name, (long long)points, name);
     } else {
         line(f, "#pragma omp parallel for schedule(static)");
         line(f, "for (long long %s = 0; %s < %lldLL; %s++) {", name, name, (long long)points, name);
@@ -355,14 +383,16 @@ static void open_points(struct ref *f, int64_t points, const char *name)
 /* Folds the parts of every output in order and completes the bound (fold_end of ir_eval.c). */
 static void print_ends(struct ref *f, int level)
 {
-    open_function(f, arena_printf(f->arena, "ref_k%d_ends%d", f->number, level), (f->x + REF_THREADS - 1) / REF_THREADS);
+    open_function(f, arena_printf(f->arena, "ref_k%d_ends%d", f->number, level),
+                  (f->x + REF_THREADS - 1) / REF_THREADS);
     open_points(f, f->x, "x");
     for (int n = 0; n < f->ir->nodes; n++) {
         if (!at_level(f, n, level)) continue;
         const struct ir_node *node = &f->ir->node[n];
         struct ref_limits limits = limits_of(node->dtype);
         line(f, "{");
-        line(f, "double fv%d = %s, fe%d = 0.0, fs%d = 0.0;", n, ir_reduction_table[node->reduction].identity_double, n, n);
+        line(f, "double fv%d = %s, fe%d = 0.0, fs%d = 0.0;", n,
+             ir_reduction_table[node->reduction].identity_double, n, n);
         line(f, "for (long long i = x * %lldLL; i < (x + 1) * %lldLL; i++) {", (long long)f->parts,
              (long long)f->parts);
         take(f, n, arena_printf(f->arena, "pv%d[i]", n), arena_printf(f->arena, "pe%d[i]", n),
@@ -387,13 +417,15 @@ static void print_stores(struct ref *f, bool in_r)
 {
     bool *mark = ARENA_ARRAY(f->arena, bool, f->ir->nodes), any = false;
     for (int n = 0; n < f->ir->nodes; n++)
-        if (f->ir->node[n].op == IR_STORE && f->ir->node[n].in_r == in_r) any = true, need(f->ir, n, mark);
+        if (f->ir->node[n].op == IR_STORE && f->ir->node[n].in_r == in_r)
+            any = true, need(f->ir, n, mark);
     if (!any) return;
     int64_t points = in_r ? f->x * f->r : f->x;
-    open_function(f, arena_printf(f->arena, "ref_k%d_stores%d", f->number, in_r), (points + REF_THREADS - 1) / REF_THREADS);
+    open_function(f, arena_printf(f->arena, "ref_k%d_stores%d", f->number, in_r),
+                  (points + REF_THREADS - 1) / REF_THREADS);
     open_points(f, points, "point");
-    line(f, "const long long x = point / %lldLL, r = point %% %lldLL;", (long long)(in_r ? f->r : 1),
-         (long long)(in_r ? f->r : 1));
+    line(f, "const long long x = point / %lldLL, r = point %% %lldLL;",
+         (long long)(in_r ? f->r : 1), (long long)(in_r ? f->r : 1));
     line(f, "(void)x, (void)r;");
     declare_dims(f, 0, first_r(f->ir), "x");
     if (in_r) declare_dims(f, first_r(f->ir), f->ir->dims, "r");
@@ -421,7 +453,8 @@ static void print_stores(struct ref *f, bool in_r)
 
 static int add_f64(struct ref *f, const char *name, enum job_role role, int64_t elements, int pair)
 {
-    struct job_buffer buffer = {.name = name, .role = role, .dtype = DTYPE_F64, .elements = elements, .pair = pair};
+    struct job_buffer buffer = {
+        .name = name, .role = role, .dtype = DTYPE_F64, .elements = elements, .pair = pair};
     return job_add_buffer(f->job, f->capacity, buffer, f->arena);
 }
 
@@ -436,10 +469,12 @@ static void add_buffers(struct ref *f, const int *of_buffer)
         f->bound[b] = -1;
         if (buffer->role == IR_BUFFER_INPUT) continue;
         bool output = buffer->role == IR_BUFFER_OUTPUT;
-        f->value[b] = add_f64(f, arena_printf(f->arena, "ref_%s", buffer->name), output ? JOB_REF_OUT : JOB_REF_SCRATCH,
-                              buffer->elements, output ? of_buffer[b] : -1);
+        f->value[b] = add_f64(f, arena_printf(f->arena, "ref_%s", buffer->name),
+                              output ? JOB_REF_OUT : JOB_REF_SCRATCH, buffer->elements,
+                              output ? of_buffer[b] : -1);
         f->bound[b] = add_f64(f, arena_printf(f->arena, "bound_%s", buffer->name),
-                              output ? JOB_REF_BOUND : JOB_REF_SCRATCH, buffer->elements, output ? of_buffer[b] : -1);
+                              output ? JOB_REF_BOUND : JOB_REF_SCRATCH, buffer->elements,
+                              output ? of_buffer[b] : -1);
     }
 }
 
@@ -455,8 +490,8 @@ static void print_kernel(struct ref *f)
     for (int i = 0; i < 5; i++) f->reduce[i] = ARENA_ARRAY(f->arena, int, ir->nodes);
     for (int n = 0; n < ir->nodes; n++)
         for (int i = 0; ir->node[n].op == IR_REDUCE && i < 5; i++)
-            f->reduce[i][n] = add_f64(f, arena_printf(f->arena, "ref_k%d_n%d_%d", f->number, n, i), JOB_REF_SCRATCH,
-                                      i < 2 ? f->x : f->x * f->parts, -1);
+            f->reduce[i][n] = add_f64(f, arena_printf(f->arena, "ref_k%d_n%d_%d", f->number, n, i),
+                                      JOB_REF_SCRATCH, i < 2 ? f->x : f->x * f->parts, -1);
     for (int level = 1; level <= ir->levels; level++) {
         print_parts(f, level);
         print_ends(f, level);
@@ -465,12 +500,18 @@ static void print_kernel(struct ref *f)
     print_stores(f, true);
 }
 
-enum stax_status emit_reference(const struct cg_kernel *cg, const struct device_info *device, struct arena *arena,
-                                struct job *job, int *capacity, const int *of_buffer)
+enum stax_status emit_reference(const struct cg_kernel *cg, const struct device_info *device,
+                                struct arena *arena, struct job *job, int *capacity,
+                                const int *of_buffer)
 {
-    struct ref f = {.text = text_make(arena), .arena = arena, .cuda = device->kind == DEVICE_CUDA, .cg = cg,
-                    .job = job, .capacity = capacity};
-    text_add(&f.text, emit_embedded(f.cuda ? "templates/reference.cuh" : "templates/reference_c.h"));
+    struct ref f = {.text = text_make(arena),
+                    .arena = arena,
+                    .cuda = device->kind == DEVICE_CUDA,
+                    .cg = cg,
+                    .job = job,
+                    .capacity = capacity};
+    text_add(&f.text,
+             emit_embedded(f.cuda ? "templates/reference.cuh" : "templates/reference_c.h"));
     text_add(&f.text, emit_embedded("reference_math.h"));
     int launches = 0;
     for (int k = 0; k < cg->program.kernels; k++) launches += 2 * cg->program.kernel[k].levels + 2;
@@ -482,7 +523,9 @@ enum stax_status emit_reference(const struct cg_kernel *cg, const struct device_
         print_kernel(&f);
     }
     job->reference.source = text_string(&f.text);
-    job->reference.options = f.cuda ? "-std=c++17" : "-std=gnu11\n-O2\n-march=native\n-fopenmp\n-fno-math-errno\n-w";
+    job->reference.options = f.cuda
+                                 ? "-std=c++17"
+                                 : "-std=gnu11\n-O2\n-march=native\n-fopenmp\n-fno-math-errno\n-w";
     job->reference.launches = f.launches;
     job->reference.launch = f.launch;
     return STAX_OK;

@@ -1,4 +1,5 @@
-/* Assembles the job of a configuration: buffers of every launch, the tuned program, the reference beside it (book 9.7). */
+/* Assembles the job of a configuration: buffers of every launch, the tuned program, the reference
+ * beside it (book 9.7). */
 #include "codegen/emit.h"
 
 #include "base/rng.h"
@@ -17,7 +18,8 @@ int job_add_buffer(struct job *job, int *capacity, struct job_buffer buffer, str
 {
     if (job->buffers == *capacity) {
         *capacity = *capacity < 8 ? 8 : 2 * *capacity;
-        job->buffer = arena_grow(arena, job->buffer, (size_t)job->buffers, (size_t)*capacity, sizeof buffer);
+        job->buffer = arena_grow(arena, job->buffer, (size_t)job->buffers, (size_t)*capacity,
+                                 sizeof buffer);
     }
     job->buffer[job->buffers] = buffer;
     return job->buffers++;
@@ -35,8 +37,11 @@ static void add_program_buffers(struct assembly *a, uint64_t seed)
     a->of_buffer = ARENA_ARRAY(a->arena, int, program->buffers);
     for (int b = 0; b < program->buffers; b++) {
         const struct ir_buffer *from = &program->buffer[b];
-        struct job_buffer to = {.name = from->name, .role = role[from->role], .dtype = from->dtype,
-                                .elements = from->elements, .pair = -1};
+        struct job_buffer to = {.name = from->name,
+                                .role = role[from->role],
+                                .dtype = from->dtype,
+                                .elements = from->elements,
+                                .pair = -1};
         for (int i = 0; i < a->cg->inputs; i++)
             if (a->cg->input[i].buffer == b) {
                 to.fill = JOB_FILL_UNIFORM;
@@ -66,27 +71,34 @@ static void add_launches(struct assembly *a)
         }
         launch->arg = ARENA_ARRAY(a->arena, struct job_arg, k->args + 1);
         for (int n = 0; n < k->args; n++)
-            launch->arg[n] = (struct job_arg){.kind = JOB_ARG_BUFFER, .buffer = a->of_buffer[k->arg[n]]};
+            launch->arg[n] = (struct job_arg){.kind = JOB_ARG_BUFFER,
+                                              .buffer = a->of_buffer[k->arg[n]]};
         launch->args = k->args;
         if (k->fold != NULL) {
-            int counter = add_buffer(a, (struct job_buffer){.name = arena_printf(a->arena, "counter%d", i),
-                                                            .role = JOB_COUNTER, .dtype = DTYPE_I32,
-                                                            .elements = k->counter, .pair = -1});
-            launch->arg[launch->args++] = (struct job_arg){.kind = JOB_ARG_BUFFER, .buffer = counter};
+            int counter = add_buffer(
+                a, (struct job_buffer){.name = arena_printf(a->arena, "counter%d", i),
+                                       .role = JOB_COUNTER,
+                                       .dtype = DTYPE_I32,
+                                       .elements = k->counter,
+                                       .pair = -1});
+            launch->arg[launch->args++] = (struct job_arg){.kind = JOB_ARG_BUFFER,
+                                                           .buffer = counter};
         }
     }
 }
 
-/* One option a line. C: vectors need if-conversion of selects (no trapping) and no errno; never -ffast-math, which would change NaN and
- * the order of sums behind the reference's bound. */
+/* One option a line. C: vectors need if-conversion of selects (no trapping) and no errno; never
+ * -ffast-math, which would change NaN and the order of sums behind the reference's bound. */
 static const char *options(const struct device_info *device)
 {
     if (device->kind == DEVICE_CUDA) return "-std=c++17";
-    return "-std=gnu11\n-O3\n-march=native\n-fopenmp\n-fno-math-errno\n-fno-trapping-math\n-ffp-contract=fast";
+    return "-std=gnu11\n-O3\n-march=native\n-fopenmp\n-fno-math-errno\n-fno-trapping-math\n-ffp-"
+           "contract=fast";
 }
 
-enum stax_status cg_job(const struct cg_kernel *cg, const struct device_info *device, const struct space *space,
-                        uint64_t config, uint64_t seed, struct arena *arena, struct job **out)
+enum stax_status cg_job(const struct cg_kernel *cg, const struct device_info *device,
+                        const struct space *space, uint64_t config, uint64_t seed,
+                        struct arena *arena, struct job **out)
 {
     struct plan_values *values;
     STAX_TRY(plan_values_read(cg, device, space, config, arena, &values));

@@ -1,5 +1,6 @@
 /* Devices that are not there: enough to emit, compile and count a space for an architecture.
- * Limits are those of the CUDA programming guide, table of technical specifications per compute capability. */
+ * Limits are those of the CUDA programming guide, table of technical specifications per compute
+ * capability. */
 #include <string.h>
 
 #include "codegen/codegen.h"
@@ -16,7 +17,8 @@ static const struct offline_row rows[] = {
     {"sm_120", "NVIDIA RTX 5090 (offline)", 12, 0, 170, 1536, 101376, 102400, 96ll << 20},
 };
 
-enum stax_status cg_offline_device(const char *arch, struct arena *arena, struct device_info *device)
+enum stax_status cg_offline_device(const char *arch, struct arena *arena,
+                                   struct device_info *device)
 {
     for (size_t i = 0; i < STAX_COUNT(rows); i++) {
         const struct offline_row *row = &rows[i];

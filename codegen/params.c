@@ -1,8 +1,10 @@
-/* The parameters of one kernel on one device: which values each may take and the constraints between them.
+/* The parameters of one kernel on one device: which values each may take and the constraints
+ * between them.
  *
- * A value is offered where it changes the emitted code; a parameter with one value is no parameter but a fixed name in the
- * constraints. Constraints are provable: a thread needs a vector of its own, a tile must fit registers and shared memory.
- * XBLOCK, R0_BLOCK and so on are the names of book 9.3-9.6; `$` in the texts below is the kernel's suffix. */
+ * A value is offered where it changes the emitted code; a parameter with one value is no parameter
+ * but a fixed name in the constraints. Constraints are provable: a thread needs a vector of its
+ * own, a tile must fit registers and shared memory. XBLOCK, R0_BLOCK and so on are the names of
+ * book 9.3-9.6; `$` in the texts below is the kernel's suffix. */
 #include "codegen/plan.h"
 
 #include <stdio.h>
@@ -16,9 +18,9 @@ struct maker {
     const char *suffix;
     struct arena *arena;
     bool reduction, vec_x, split_legal;
-    int element;       /* bytes */
-    int64_t x, b, rn;  /* sizes, and r rounded up */
-    double kept;       /* words an element, persistent */
+    int element;      /* bytes */
+    int64_t x, b, rn; /* sizes, and r rounded up */
+    double kept;      /* words an element, persistent */
 };
 
 static void fixed(struct maker *m, int which, const char *name, int64_t value)
@@ -75,7 +77,8 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 
 static bool expressible_split(const struct maker *m, int64_t parts)
 {
-    return m->split_legal && parts >= 2 && m->b / parts >= 128; /* chosen: four values a lane of one warp */
+    return m->split_legal && parts >= 2 &&
+           m->b / parts >= 128; /* chosen: four values a lane of one warp */
 }
 
 /* FORM, RSPLIT, FINISH of a reduction. */
@@ -83,8 +86,9 @@ static void add_forms(struct maker *m, bool persistent, bool looped)
 {
     int64_t processors = m->device->processors > 0 ? m->device->processors : 1;
     bool cuda = m->device->kind == DEVICE_CUDA;
-    /* Enough parts that every processor has four blocks at one row a block, at most 1024 (one fold of a block; chosen).
-     * Where r is even, only parts that divide it: others need a guard in the inner loop. */
+    /* Enough parts that every processor has four blocks at one row a block, at most 1024 (one fold
+     * of a block; chosen). Where r is even, only parts that divide it: others need a guard in the
+     * inner loop. */
     int64_t most = clamp(plan_pow2(4 * processors / m->x), 8, cuda ? 1024 : 256);
     add(m, KNOB_RSPLIT, 1);
     int64_t rule = m->split_legal ? ir_split_parts(m->ir, (int)processors) : 1;
@@ -106,8 +110,11 @@ static void add_forms(struct maker *m, bool persistent, bool looped)
     if (cuda) {
         constrain(m, "FORM$ == 'split' or FINISH$ == 'two_kernel'");
         /* A block that holds all parts of its rows needs no other block to finish them. */
-        if (!m->vec_x) constrain(m, "FINISH$ == 'two_kernel' or (RSPLIT$ > XBLOCK$ and RSPLIT$ % XBLOCK$ == 0)");
-        char *text = arena_printf(m->arena, "FORM$ != 'split' or R0_BLOCK$ <= %lld // RSPLIT$", (long long)m->rn);
+        if (!m->vec_x)
+            constrain(m,
+                      "FINISH$ == 'two_kernel' or (RSPLIT$ > XBLOCK$ and RSPLIT$ % XBLOCK$ == 0)");
+        char *text = arena_printf(m->arena, "FORM$ != 'split' or R0_BLOCK$ <= %lld // RSPLIT$",
+                                  (long long)m->rn);
         constrain(m, text);
         if (!m->vec_x) {
             text = arena_printf(m->arena, "-(-%lld // RSPLIT$) %% @ == 0", (long long)m->b);
@@ -126,7 +133,11 @@ static void cuda_reduction(struct maker *m)
         powers(m, KNOB_XBLOCK, clamp(plan_pow2(m->x), 1, 16), clamp(plan_pow2(m->x), 1, 256));
         low = clamp(m->rn / 64, 8, 16), high = clamp(m->rn / 2, low, 128);
     } else {
-        powers(m, KNOB_XBLOCK, 1, clamp(plan_pow2(m->x), 1, m->rn >= 4096 ? 4 : m->rn >= 1024 ? 8 : 64));
+        powers(m, KNOB_XBLOCK, 1,
+               clamp(plan_pow2(m->x), 1,
+                     m->rn >= 4096   ? 4
+                     : m->rn >= 1024 ? 8
+                                     : 64));
         low = clamp(m->rn / 32, 32, 1024), high = clamp(m->rn / 2, low, 8192);
     }
     if (looped) powers(m, KNOB_RBLOCK, low, high);
@@ -135,17 +146,21 @@ static void cuda_reduction(struct maker *m)
     powers(m, KNOB_WARPS, 1, m->rn >= 4096 || m->vec_x ? 32 : 16);
     add_forms(m, persistent, looped);
     constrain(m, "XBLOCK$ * R0_BLOCK$ >= 32 * num_warps$ * @");
-    constrain(m, arena_printf(m->arena, "XBLOCK$ * R0_BLOCK$ <= 32 * num_warps$ * %lld", (long long)most_elements));
+    constrain(m, arena_printf(m->arena, "XBLOCK$ * R0_BLOCK$ <= 32 * num_warps$ * %lld",
+                              (long long)most_elements));
     constrain(m, m->vec_x ? "XBLOCK$ >= @" : "R0_BLOCK$ >= @");
     if (persistent && looped) {
-        constrain(m, arena_printf(m->arena, "FORM$ != 'per' or R0_BLOCK$ == %lld", (long long)m->rn));
+        constrain(m,
+                  arena_printf(m->arena, "FORM$ != 'per' or R0_BLOCK$ == %lld", (long long)m->rn));
         constrain(m, arena_printf(m->arena, "FORM$ != 'red' or R0_BLOCK$ < %lld", (long long)m->b));
     }
-    if (m->kept > 0 && persistent) /* what lives between passes lies in registers: 255 a thread, 64 Ki a block */
-        constrain(m, arena_printf(m->arena,
-                                  "FORM$ != 'per' or XBLOCK$ * R0_BLOCK$ * %g <= 32 * num_warps$ * min(255, "
-                                  "65536 // (32 * num_warps$))",
-                                  m->kept));
+    if (m->kept > 0 &&
+        persistent) /* what lives between passes lies in registers: 255 a thread, 64 Ki a block */
+        constrain(m, arena_printf(
+                         m->arena,
+                         "FORM$ != 'per' or XBLOCK$ * R0_BLOCK$ * %g <= 32 * num_warps$ * min(255, "
+                         "65536 // (32 * num_warps$))",
+                         m->kept));
     if (m->vec_x) { /* two buffers of one partial a warp, column and reduction: emit_cuda_fold.c */
         int most = 1;
         for (int level = 1; level <= m->ir->levels; level++) {
@@ -154,8 +169,8 @@ static void cuda_reduction(struct maker *m)
                 count += m->ir->node[n].op == IR_REDUCE && m->ir->node[n].level == level;
             if (count > most) most = count;
         }
-        constrain(m, arena_printf(m->arena, "num_warps$ * max(XBLOCK$, 32 * @) * %d <= %lld", 2 * 8 * most,
-                                  (long long)m->device->shared_block_bytes));
+        constrain(m, arena_printf(m->arena, "num_warps$ * max(XBLOCK$, 32 * @) * %d <= %lld",
+                                  2 * 8 * most, (long long)m->device->shared_block_bytes));
     }
 }
 
@@ -170,7 +185,8 @@ static void cuda_pointwise(struct maker *m, bool two)
         powers(m, KNOB_XBLOCK, clamp(high / 64, 32, 4096), high);
     }
     powers(m, KNOB_WARPS, 1, 16);
-    /* A tile smaller than a warp has idle lanes in every configuration; otherwise each lane has a vector of its own. */
+    /* A tile smaller than a warp has idle lanes in every configuration; otherwise each lane has a
+     * vector of its own. */
     int64_t most = clamp(plan_pow2(m->x), 1, 128) * (two ? clamp(plan_pow2(m->b), 1, 128) : 1);
     if (most >= 32)
         constrain(m, "XBLOCK$ * YBLOCK$ >= 32 * num_warps$ * @");
@@ -180,7 +196,8 @@ static void cuda_pointwise(struct maker *m, bool two)
     constrain(m, "XBLOCK$ * YBLOCK$ <= 32 * num_warps$ * 32"); /* chosen: 32 elements a lane */
     int turned = 0; /* bytes an element of the tiles in shared memory (emit_cuda_tile.c) */
     for (int n = 0; n < m->ir->nodes && two; n++)
-        if (plan_turned(m->ir, n)) turned += dtype_table[m->program->buffer[m->ir->node[n].buffer].dtype].bytes;
+        if (plan_turned(m->ir, n))
+            turned += dtype_table[m->program->buffer[m->ir->node[n].buffer].dtype].bytes;
     if (turned > 0 && 128 * 129 * turned > m->device->shared_block_bytes)
         constrain(m, arena_printf(m->arena, "XBLOCK$ * (YBLOCK$ + 1) * %d <= %lld", turned,
                                   (long long)m->device->shared_block_bytes - 16 * m->ir->nodes));
@@ -201,7 +218,8 @@ static void cpu_values(struct maker *m, bool two)
     if (m->reduction && m->vec_x)
         powers(m, KNOB_RBLOCK, 1, 8); /* rows added in one walk over the columns */
     else if (m->reduction)
-        powers(m, KNOB_RBLOCK, 16, 256); /* elements a strip, each vector of it with its own accumulator */
+        powers(m, KNOB_RBLOCK, 16,
+               256); /* elements a strip, each vector of it with its own accumulator */
     else
         fixed(m, KNOB_RBLOCK, "R0_BLOCK", 1);
     int64_t threads = m->device->processors > 0 ? m->device->processors : 1;
@@ -209,7 +227,8 @@ static void cpu_values(struct maker *m, bool two)
     if (threads > 2) add(m, KNOB_THREADS, threads / 2);
     add(m, KNOB_THREADS, threads);
     if (m->reduction) {
-        /* The row in a local array pays only when a later pass reads it; 256 KiB at most, of a thread's stack (chosen). */
+        /* The row in a local array pays only when a later pass reads it; 256 KiB at most, of a
+         * thread's stack (chosen). */
         bool keeps = m->kept > 0 && (double)m->b * m->kept * 4 <= 262144 && !m->vec_x;
         add_forms(m, keeps, true);
         if (!m->vec_x) {
@@ -219,16 +238,18 @@ static void cpu_values(struct maker *m, bool two)
     }
 }
 
-/* Streaming is a choice where nothing is read twice; it marks whole words stored along x. A reduction always streams what it reads
- * once (book 9.2 (2)). */
+/* Streaming is a choice where nothing is read twice; it marks whole words stored along x. A
+ * reduction always streams what it reads once (book 9.2 (2)). */
 static void add_evict(struct maker *m)
 {
     bool stored = false;
     for (int n = 0; n < m->ir->nodes; n++)
-        stored |= m->ir->node[n].op == IR_STORE && plan_vector_ok(m->program, m->ir, n, IR_AXIS_X, 1);
+        stored |= m->ir->node[n].op == IR_STORE &&
+                  plan_vector_ok(m->program, m->ir, n, IR_AXIS_X, 1);
     if (!m->reduction && stored) add(m, KNOB_EVICT, 0);
     add(m, KNOB_EVICT, 1);
-    if (m->knobs->knob[KNOB_EVICT].count == 2 && m->element < 4) constrain(m, "EVICT$ == 0 or VEC$ >= 4");
+    if (m->knobs->knob[KNOB_EVICT].count == 2 && m->element < 4)
+        constrain(m, "EVICT$ == 0 or VEC$ >= 4");
 }
 
 const char *knob_suffix(const struct cg_kernel *cg, int kernel, struct arena *arena)
@@ -236,18 +257,20 @@ const char *knob_suffix(const struct cg_kernel *cg, int kernel, struct arena *ar
     return cg->program.kernels <= 1 ? "" : arena_printf(arena, "_%d", kernel);
 }
 
-enum stax_status knobs_make(const struct cg_kernel *cg, int kernel, const struct device_info *device,
-                            struct arena *arena, struct knobs *knobs)
+enum stax_status knobs_make(const struct cg_kernel *cg, int kernel,
+                            const struct device_info *device, struct arena *arena,
+                            struct knobs *knobs)
 {
     static const char *const names[KNOB_COUNT] = {
-        [KNOB_FORM] = "FORM",       [KNOB_RSPLIT] = "RSPLIT",   [KNOB_FINISH] = "FINISH",
-        [KNOB_YBLOCK] = "YBLOCK",   [KNOB_XBLOCK] = "XBLOCK",   [KNOB_RBLOCK] = "R0_BLOCK",
+        [KNOB_FORM] = "FORM",       [KNOB_RSPLIT] = "RSPLIT",       [KNOB_FINISH] = "FINISH",
+        [KNOB_YBLOCK] = "YBLOCK",   [KNOB_XBLOCK] = "XBLOCK",       [KNOB_RBLOCK] = "R0_BLOCK",
         [KNOB_WARPS] = "num_warps", [KNOB_THREADS] = "num_threads", [KNOB_VEC] = "VEC",
         [KNOB_EVICT] = "EVICT",
     };
     const struct ir_kernel *ir = &cg->program.kernel[kernel];
     memset(knobs, 0, sizeof *knobs);
-    struct maker m = {.knobs = knobs, .program = &cg->program, .ir = ir, .device = device, .arena = arena};
+    struct maker m = {
+        .knobs = knobs, .program = &cg->program, .ir = ir, .device = device, .arena = arena};
     m.suffix = knob_suffix(cg, kernel, arena);
     m.reduction = plan_is_reduction(ir);
     m.vec_x = plan_vec_x(m.program, ir);
@@ -261,7 +284,8 @@ enum stax_status knobs_make(const struct cg_kernel *cg, int kernel, const struct
     bool cuda = device->kind == DEVICE_CUDA;
     if (cuda) {
         for (int ve = 1; ve * m.element <= 16; ve *= 2)
-            if (plan_vector_useful(m.program, ir, m.vec_x, ve)) add(&m, KNOB_VEC, (int64_t)ve * m.element);
+            if (plan_vector_useful(m.program, ir, m.vec_x, ve))
+                add(&m, KNOB_VEC, (int64_t)ve * m.element);
         if (m.reduction)
             cuda_reduction(&m);
         else

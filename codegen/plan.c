@@ -1,10 +1,12 @@
-/* From parameter values to kernels: applies the form, derives each kernel's lanes and slots, names it.
+/* From parameter values to kernels: applies the form, derives each kernel's lanes and slots, names
+ * it.
  *
- * Inner layout (vectors along r): lanes a row = threads / XBLOCK; outer and pointwise layout (vectors along x): threads along x first, the
- * rest along b. Where a tile has fewer vectors than the block threads, threads repeat the work of others.
- * Sources: book 9.2-9.4 (structure and names). */
-#include "codegen/passes.h"
+ * Inner layout (vectors along r): lanes a row = threads / XBLOCK; outer and pointwise layout
+ * (vectors along x): threads along x first, the rest along b. Where a tile has fewer vectors than
+ * the block threads, threads repeat the work of others. Sources: book 9.2-9.4 (structure and
+ * names). */
 #include "codegen/plan.h"
+#include "codegen/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +39,8 @@ static void map_lanes(struct plan_kernel *k, bool cuda)
     }
 }
 
-/* Do all addresses and flat positions, those of masked lanes included, fit 32 bits (pytorch#97447 and its kin)? */
+/* Do all addresses and flat positions, those of masked lanes included, fit 32 bits (pytorch#97447
+ * and its kin)? */
 static bool needs_wide(const struct plan_kernel *k)
 {
     const int64_t limit = INT32_MAX;
@@ -63,7 +66,8 @@ static bool needs_wide(const struct plan_kernel *k)
 static void list_arguments(struct plan_kernel *k, struct arena *arena)
 {
     const struct ir_program *program = k->program;
-    bool *used = ARENA_ARRAY(arena, bool, program->buffers), *written = ARENA_ARRAY(arena, bool, program->buffers);
+    bool *used = ARENA_ARRAY(arena, bool, program->buffers),
+         *written = ARENA_ARRAY(arena, bool, program->buffers);
     const struct plan_kernel *both[2] = {k, k->fold};
     for (int i = 0; i < 2 && both[i] != NULL; i++)
         for (int n = 0; n < both[i]->ir->nodes; n++) {
@@ -89,7 +93,8 @@ static int64_t outer_points(const struct ir_kernel *ir, enum ir_axis b_axis)
     return points;
 }
 
-static void describe(struct plan_kernel *k, const struct ir_program *program, const struct ir_kernel *ir)
+static void describe(struct plan_kernel *k, const struct ir_program *program,
+                     const struct ir_kernel *ir)
 {
     k->program = program;
     k->ir = ir;
@@ -110,7 +115,8 @@ static void complete(struct plan_kernel *k, bool cuda, int number, struct arena 
     k->entry = arena_printf(arena, "stax_%s_fused_%d", prefix[k->form], number);
 }
 
-/* Largest useful vector for a kernel whose values are derived, not searched: up to 16 bytes (one load of a lane). */
+/* Largest useful vector for a kernel whose values are derived, not searched: up to 16 bytes (one
+ * load of a lane). */
 static int derived_vector(const struct plan_kernel *k)
 {
     int bytes = plan_element_bytes(k->program, k->ir, k->vec_x);
@@ -129,7 +135,8 @@ static void plan_main(struct plan_kernel *k, const struct plan_values *v, bool c
     k->xblock = v->xblock;
     if (k->b_axis == IR_AXIS_R) {
         bool whole = v->split ? v->rblock >= k->bnumel : v->persistent;
-        if (!cuda && v->split) whole = false; /* on cpu R0_BLOCK is a strip, the persistent row a local array */
+        if (!cuda && v->split)
+            whole = false; /* on cpu R0_BLOCK is a strip, the persistent row a local array */
         k->form = whole ? PLAN_PER : PLAN_RED;
         k->bblock = cuda && whole ? plan_pow2(k->bnumel) : v->rblock;
     } else {
@@ -138,8 +145,9 @@ static void plan_main(struct plan_kernel *k, const struct plan_values *v, bool c
     }
 }
 
-/* The second kernel of a split, derived: a persistent reduction over the parts (book 9.4 form 3), 128 threads in blocks that
- * hold one vector a thread (chosen: it runs once over little data, so that its latency is one load and one fold). */
+/* The second kernel of a split, derived: a persistent reduction over the parts (book 9.4 form 3),
+ * 128 threads in blocks that hold one vector a thread (chosen: it runs once over little data, so
+ * that its latency is one load and one fold). */
 static void plan_fold(struct plan_kernel *k, bool cuda, int threads)
 {
     k->form = cuda ? PLAN_PER : PLAN_RED;
@@ -156,7 +164,8 @@ static void plan_fold(struct plan_kernel *k, bool cuda, int threads)
     }
 }
 
-/* The same fold inside the last block of a group (last_block): inner, one output by the first warp; outer, the block's columns. */
+/* The same fold inside the last block of a group (last_block): inner, one output by the first warp;
+ * outer, the block's columns. */
 static void plan_last_block(struct plan_kernel *first, struct plan_kernel *fold)
 {
     fold->form = PLAN_PER;
@@ -176,8 +185,8 @@ static void plan_last_block(struct plan_kernel *first, struct plan_kernel *fold)
     first->fold = fold;
 }
 
-/* An outer split keeps x whole: the parts, its last dim, come first and only count blocks, so that tiles never straddle parts and
- * vectors stay along the columns. */
+/* An outer split keeps x whole: the parts, its last dim, come first and only count blocks, so that
+ * tiles never straddle parts and vectors stay along the columns. */
 static void parts_to_outer_axis(struct ir_kernel *ir, int64_t parts, struct arena *arena)
 {
     int first = 0, last = plan_inner_dim(ir, IR_AXIS_X);
@@ -200,9 +209,11 @@ enum stax_status plan_make(const struct cg_kernel *cg, const struct device_info 
     bool cuda = device->kind == DEVICE_CUDA;
     struct ir_program *program = ARENA_NEW(arena, struct ir_program);
     *program = cg->program;
-    program->kernel = arena_copy(arena, cg->program.kernel, sizeof *program->kernel * (size_t)program->kernels);
+    program->kernel = arena_copy(arena, cg->program.kernel,
+                                 sizeof *program->kernel * (size_t)program->kernels);
     bool *first_of_split = ARENA_ARRAY(arena, bool, 2 * program->kernels + 1);
-    const struct plan_values **value = ARENA_ARRAY(arena, const struct plan_values *, 2 * program->kernels + 1);
+    const struct plan_values **value = ARENA_ARRAY(arena, const struct plan_values *,
+                                                   2 * program->kernels + 1);
     for (int k = 0, at = 0; k < cg->program.kernels; k++, at++) {
         value[at] = &values[k];
         if (!values[k].split) continue;
@@ -224,7 +235,8 @@ enum stax_status plan_make(const struct cg_kernel *cg, const struct device_info 
         plan->kernels++;
         if (first_of_split[i]) {
             bool last_block = value[i]->finish == PLAN_LAST_BLOCK;
-            struct plan_kernel *fold = last_block ? ARENA_NEW(arena, struct plan_kernel) : &plan->kernel[plan->kernels];
+            struct plan_kernel *fold = last_block ? ARENA_NEW(arena, struct plan_kernel)
+                                                  : &plan->kernel[plan->kernels];
             i++;
             describe(fold, program, &program->kernel[i]);
             if (last_block)

@@ -1,6 +1,6 @@
-/* Facts about one kernel that decide its mapping: the axis that carries vectors, which accesses may be wide, what each pass over
- * the tile needs, what a persistent kernel keeps. The space and the emitters ask the same functions, so a
- * value is offered exactly where it changes the code. */
+/* Facts about one kernel that decide its mapping: the axis that carries vectors, which accesses may
+ * be wide, what each pass over the tile needs, what a persistent kernel keeps. The space and the
+ * emitters ask the same functions, so a value is offered exactly where it changes the code. */
 #include "codegen/plan.h"
 
 #include <string.h>
@@ -37,7 +37,8 @@ unsigned plan_index_dims(const struct index *index)
     return plan_index_dims(index->a) | plan_index_dims(index->b);
 }
 
-bool plan_index_uses_axis(const struct ir_kernel *kernel, const struct index *index, enum ir_axis axis)
+bool plan_index_uses_axis(const struct ir_kernel *kernel, const struct index *index,
+                          enum ir_axis axis)
 {
     unsigned dims = plan_index_dims(index);
     for (int d = 0; d < kernel->dims; d++)
@@ -50,8 +51,8 @@ static bool is_access(const struct ir_node *node)
     return node->op == IR_LOAD || node->op == IR_STORE;
 }
 
-bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *kernel, int n, enum ir_axis axis,
-                    int ve)
+bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *kernel, int n,
+                    enum ir_axis axis, int ve)
 {
     const struct ir_node *node = &kernel->node[n];
     int inner = plan_inner_dim(kernel, axis);
@@ -64,7 +65,8 @@ bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *ke
     if (coefficient[inner] != 1 || offset % ve != 0) return false;
     for (int d = 0; d < kernel->dims; d++)
         if (d != inner && coefficient[d] % ve != 0) return false;
-    (void)program; /* buffers start at an alignment no smaller than any vector: measure and exported callers keep that */
+    (void)program; /* buffers start at an alignment no smaller than any vector: measure and exported
+                      callers keep that */
     return true;
 }
 
@@ -89,7 +91,8 @@ bool plan_vec_x(const struct ir_program *program, const struct ir_kernel *kernel
         int64_t coefficient[32] = {0}, offset;
         if (!index_affine(node->index, kernel->dims, coefficient, &offset)) continue;
         double bytes = dtype_table[program->buffer[node->buffer].dtype].bytes;
-        /* An access counts by the points it moves along: a row vector shared by all rows weighs little. */
+        /* An access counts by the points it moves along: a row vector shared by all rows weighs
+         * little. */
         for (int d = 0; d < kernel->dims; d++)
             if (coefficient[d] != 0) bytes *= (double)kernel->dim[d].size;
         if (x >= 0 && coefficient[x] == 1 && kernel->dim[x].size > 1) along_x += bytes;
@@ -111,27 +114,37 @@ int plan_element_bytes(const struct ir_program *program, const struct ir_kernel 
     return bytes;
 }
 
-bool plan_vector_useful(const struct ir_program *program, const struct ir_kernel *kernel, bool vec_x, int ve)
+bool plan_vector_useful(const struct ir_program *program, const struct ir_kernel *kernel,
+                        bool vec_x, int ve)
 {
     if (ve == 1) return true;
     enum ir_axis axis = vec_x ? IR_AXIS_X : IR_AXIS_R;
     if (ir_axis_size(kernel, axis) % ve != 0) return false; /* a mask would cut a vector */
     for (int n = 0; n < kernel->nodes; n++)
-        if (is_access(&kernel->node[n]) && plan_vector_ok(program, kernel, n, axis, ve)) return true;
+        if (is_access(&kernel->node[n]) && plan_vector_ok(program, kernel, n, axis, ve))
+            return true;
     return false;
 }
 
 /* ---- passes ---- */
 
-/* Ops worth keeping rather than computing twice: a division or a transcendental costs many instructions, an add one. */
+/* Ops worth keeping rather than computing twice: a division or a transcendental costs many
+ * instructions, an add one. */
 static bool is_expensive(enum ir_op op)
 {
     switch (op) {
-    case IR_EXP: case IR_EXP2: case IR_LOG: case IR_TANH: case IR_ERF: case IR_SIN: case IR_COS: case IR_DIV:
-    case IR_SQRT: case IR_RSQRT: case IR_RECIP:
-        return true;
-    default:
-        return false;
+    case IR_EXP:
+    case IR_EXP2:
+    case IR_LOG:
+    case IR_TANH:
+    case IR_ERF:
+    case IR_SIN:
+    case IR_COS:
+    case IR_DIV:
+    case IR_SQRT:
+    case IR_RSQRT:
+    case IR_RECIP: return true;
+    default: return false;
     }
 }
 
@@ -150,7 +163,8 @@ static void need_of_pass(const struct ir_kernel *ir, int pass, bool *mark, const
     for (int n = 0; n < ir->nodes; n++) {
         const struct ir_node *node = &ir->node[n];
         if (node->op == IR_REDUCE && node->level == pass + 1) need(ir, node->arg[0], mark, have);
-        if (node->op == IR_STORE && plan_full(ir, node) && pass == ir->levels) need(ir, n, mark, have);
+        if (node->op == IR_STORE && plan_full(ir, node) && pass == ir->levels)
+            need(ir, n, mark, have);
     }
 }
 
@@ -182,7 +196,8 @@ void plan_passes(struct plan_kernel *kernel, struct arena *arena)
         for (int n = 0; n < ir->nodes; n++) {
             int uses = 0;
             for (int p = 0; p < kernel->passes; p++) uses += whole[p][n];
-            kernel->keep[n] = uses > 1 && ((ir->node[n].op == IR_LOAD && kernel->keep_loads) || is_expensive(ir->node[n].op));
+            kernel->keep[n] = uses > 1 && ((ir->node[n].op == IR_LOAD && kernel->keep_loads) ||
+                                           is_expensive(ir->node[n].op));
         }
     bool *have = ARENA_ARRAY(arena, bool, ir->nodes);
     for (int p = 0; p < kernel->passes; p++) {
@@ -206,9 +221,11 @@ void plan_passes(struct plan_kernel *kernel, struct arena *arena)
     }
 }
 
-double plan_kept_words(const struct ir_program *program, const struct ir_kernel *ir, bool loads, struct arena *arena)
+double plan_kept_words(const struct ir_program *program, const struct ir_kernel *ir, bool loads,
+                       struct arena *arena)
 {
-    struct plan_kernel kernel = {.program = program, .ir = ir, .form = PLAN_PER, .keep_loads = loads};
+    struct plan_kernel kernel = {
+        .program = program, .ir = ir, .form = PLAN_PER, .keep_loads = loads};
     plan_passes(&kernel, arena);
     double most = 0;
     for (int p = 0; p + 1 < kernel.passes; p++) {
@@ -220,12 +237,14 @@ double plan_kept_words(const struct ir_program *program, const struct ir_kernel 
             for (int q = p + 1; q < kernel.passes; q++)
                 for (int m = 0; m < ir->nodes; m++)
                     for (int a = 0; a < 3; a++)
-                        used |= ir->node[m].arg[a] == n && (kernel.pass[q].need[m] || (ir->node[m].op == IR_REDUCE &&
-                                                                                       ir->node[m].level == q + 1));
+                        used |= ir->node[m].arg[a] == n &&
+                                (kernel.pass[q].need[m] ||
+                                 (ir->node[m].op == IR_REDUCE && ir->node[m].level == q + 1));
             if (!made || !used) continue;
             int bytes = dtype_table[dtype_compute(ir->node[n].dtype)].bytes;
             if (ir->node[n].op == IR_LOAD) {
-                if (!plan_index_uses_axis(ir, ir->node[n].index, IR_AXIS_X)) continue; /* one a column, not an element */
+                if (!plan_index_uses_axis(ir, ir->node[n].index, IR_AXIS_X))
+                    continue; /* one a column, not an element */
                 bytes = dtype_table[program->buffer[ir->node[n].buffer].dtype].bytes;
             }
             words += bytes / 4.0;

@@ -18,8 +18,9 @@ static void show_space(struct text *text, const struct space *space, struct aren
         text_printf(text, "  where %s\n", space_constraint(space, c));
 }
 
-static enum stax_status show_ir(struct text *text, const struct cg_kernel *cg, const struct device_info *device,
-                                const struct space *space, uint64_t config, struct arena *arena)
+static enum stax_status show_ir(struct text *text, const struct cg_kernel *cg,
+                                const struct device_info *device, const struct space *space,
+                                uint64_t config, struct arena *arena)
 {
     struct plan_values *values;
     struct plan *plan;
@@ -29,8 +30,9 @@ static enum stax_status show_ir(struct text *text, const struct cg_kernel *cg, c
     return STAX_OK;
 }
 
-enum stax_status cg_show(const struct cg_kernel *cg, const struct device_info *device, const struct space *space,
-                         uint64_t config, const char *what, struct arena *arena, const char **out)
+enum stax_status cg_show(const struct cg_kernel *cg, const struct device_info *device,
+                         const struct space *space, uint64_t config, const char *what,
+                         struct arena *arena, const char **out)
 {
     struct text text = text_make(arena);
     bool cuda = device->kind == DEVICE_CUDA;
@@ -48,7 +50,8 @@ enum stax_status cg_show(const struct cg_kernel *cg, const struct device_info *d
         STAX_TRY(cg_job(cg, device, space, config, 0, arena, &job));
         text_add(&text, job->program.source);
     } else {
-        STAX_RETURN(STAX_USAGE, "nothing called '%s' to show: use graph, ir, cuda, c or space", what);
+        STAX_RETURN(STAX_USAGE, "nothing called '%s' to show: use graph, ir, cuda, c or space",
+                    what);
     }
     *out = text_string(&text);
     return STAX_OK;

@@ -1,13 +1,13 @@
 /* The configuration space of a kernel on a device, and reading a configuration back into values.
  *
- * The space is the parameters of params.c, kernel by kernel in launch order; a parameter with one value is a fixed
- * name. Identity, counting and sampling are base/space.c's. */
+ * The space is the parameters of params.c, kernel by kernel in launch order; a parameter with one
+ * value is a fixed name. Identity, counting and sampling are base/space.c's. */
 #include "codegen/plan.h"
 
 #include <string.h>
 
-enum stax_status cg_space(const struct cg_kernel *cg, const struct device_info *device, struct arena *arena,
-                          struct space **out)
+enum stax_status cg_space(const struct cg_kernel *cg, const struct device_info *device,
+                          struct arena *arena, struct space **out)
 {
     struct space *space = space_create(cg->name, arena);
     for (int k = 0; k < cg->program.kernels; k++) {
@@ -18,8 +18,10 @@ enum stax_status cg_space(const struct cg_kernel *cg, const struct device_info *
             const struct knob *knob = &knobs.knob[i];
             const char *name = arena_printf(arena, "%s%s", knob->name, suffix);
             if (knob->count == 1) {
-                struct value value = {.kind = VALUE_INT, .i = knob->value[0], .f = (double)knob->value[0]};
-                if (knob->text[0] != NULL) value = (struct value){.kind = VALUE_TEXT, .text = knob->text[0]};
+                struct value value = {
+                    .kind = VALUE_INT, .i = knob->value[0], .f = (double)knob->value[0]};
+                if (knob->text[0] != NULL)
+                    value = (struct value){.kind = VALUE_TEXT, .text = knob->text[0]};
                 STAX_TRY(space_define(space, name, value));
             } else if (knob->text[0] != NULL) {
                 STAX_TRY(space_add_texts(space, name, knob->text, knob->count));
@@ -27,16 +29,19 @@ enum stax_status cg_space(const struct cg_kernel *cg, const struct device_info *
                 STAX_TRY(space_add_ints(space, name, knob->value, knob->count));
             }
         }
-        for (int c = 0; c < knobs.constraints; c++) STAX_TRY(space_add_constraint(space, knobs.constraint[c]));
+        for (int c = 0; c < knobs.constraints; c++)
+            STAX_TRY(space_add_constraint(space, knobs.constraint[c]));
     }
     STAX_TRY(space_finish(space));
     if (space_count(space) == 0)
-        STAX_RETURN(STAX_INTERNAL, "%s has no valid configuration on %s", cg->problem, device->name);
+        STAX_RETURN(STAX_INTERNAL, "%s has no valid configuration on %s", cg->problem,
+                    device->name);
     *out = space;
     return STAX_OK;
 }
 
-static int64_t read_knob(const struct space *space, uint64_t config, const struct knob *knob, const char *name)
+static int64_t read_knob(const struct space *space, uint64_t config, const struct knob *knob,
+                         const char *name)
 {
     if (knob->count == 1) return knob->value[0];
     if (knob->text[0] == NULL) return space_int(space, config, name, -1);

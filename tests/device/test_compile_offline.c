@@ -1,6 +1,7 @@
-/* Every catalogue kernel at 50 configurations, the odd cases at 8, through NVRTC to cubins for sm_80, sm_90a and sm_120, on a machine
- * that needs no GPU. Configurations of one kernel are one source, entries renamed, which costs a tenth of compiling them alone. Reads
- * ptxas' remarks: candidates may not spill, and every entry must be there. Exits 77 where NVRTC is absent. */
+/* Every catalogue kernel at 50 configurations, the odd cases at 8, through NVRTC to cubins for
+ * sm_80, sm_90a and sm_120, on a machine that needs no GPU. Configurations of one kernel are one
+ * source, entries renamed, which costs a tenth of compiling them alone. Reads ptxas' remarks:
+ * candidates may not spill, and every entry must be there. Exits 77 where NVRTC is absent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +19,8 @@
 enum { CONFIGS_A_KERNEL = 50, CONFIGS_ODD = 8 };
 
 static struct nvrtc {
-    int (*create)(void **program, const char *source, const char *name, int headers, const char *const *texts,
-                  const char *const *names);
+    int (*create)(void **program, const char *source, const char *name, int headers,
+                  const char *const *texts, const char *const *names);
     int (*compile)(void *program, int options, const char *const *option);
     int (*log_size)(void *program, size_t *size);
     int (*log)(void *program, char *log);
@@ -32,7 +33,8 @@ static bool open_nvrtc(void)
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                         "/usr/local/cuda/lib64/libnvrtc.so"};
     void *library = NULL;
-    for (size_t i = 0; i < STAX_COUNT(names) && library == NULL; i++) library = dlopen(names[i], RTLD_NOW);
+    for (size_t i = 0; i < STAX_COUNT(names) && library == NULL; i++)
+        library = dlopen(names[i], RTLD_NOW);
     if (library == NULL) return false;
     *(void **)&nvrtc.create = dlsym(library, "nvrtcCreateProgram");
     *(void **)&nvrtc.compile = dlsym(library, "nvrtcCompileProgram");
@@ -40,12 +42,15 @@ static bool open_nvrtc(void)
     *(void **)&nvrtc.log = dlsym(library, "nvrtcGetProgramLog");
     *(void **)&nvrtc.cubin_size = dlsym(library, "nvrtcGetCUBINSize");
     *(void **)&nvrtc.destroy = dlsym(library, "nvrtcDestroyProgram");
-    return nvrtc.create && nvrtc.compile && nvrtc.log_size && nvrtc.log && nvrtc.cubin_size && nvrtc.destroy;
+    return nvrtc.create && nvrtc.compile && nvrtc.log_size && nvrtc.log && nvrtc.cubin_size &&
+           nvrtc.destroy;
 }
 
-static const char *compile(const char *source, const char *arch, const char *what, struct arena *arena)
+static const char *compile(const char *source, const char *arch, const char *what,
+                           struct arena *arena)
 {
-    const char *options[] = {arena_printf(arena, "-arch=%s", arch), "-std=c++17", "--ptxas-options=-v"};
+    const char *options[] = {arena_printf(arena, "-arch=%s", arch), "-std=c++17",
+                             "--ptxas-options=-v"};
     void *program;
     size_t size = 0;
     assert_int_equal(nvrtc.create(&program, source, "k.cu", 0, NULL, NULL), 0);
@@ -73,7 +78,8 @@ static long spilled(const char *log, const char *entry, const char *what)
     return strtol(stores, NULL, 10);
 }
 
-static void compile_case(const struct run_case *c, const char *arch, int most, int *configs_compiled, int *spills)
+static void compile_case(const struct run_case *c, const char *arch, int most,
+                         int *configs_compiled, int *spills)
 {
     struct arena *arena = arena_create();
     struct cg_kernel *cg = run_open(c, arena);
@@ -97,14 +103,16 @@ static void compile_case(const struct run_case *c, const char *arch, int most, i
     assert_null(strstr(log, "warning"));
     for (int i = 0; i < count; i++)
         for (int l = 0; l < jobs[i]->program.launches; l++) {
-            const char *entry = arena_printf(arena, "part%d_%s", i, jobs[i]->program.launch[l].entry);
+            const char *entry = arena_printf(arena, "part%d_%s", i,
+                                             jobs[i]->program.launch[l].entry);
             long bytes = spilled(log, entry, what);
             bool candidate = false;
-            for (int k = 0; k < candidates.count; k++) candidate |= candidates.config[k] == configs[i];
+            for (int k = 0; k < candidates.count; k++)
+                candidate |= candidates.config[k] == configs[i];
             candidate |= candidates.safe == configs[i];
             if (bytes > 0 && candidate)
-                fail_msg("%s at %s spills %ld bytes on %s", what, space_config_text(space, configs[i], arena), bytes,
-                         arch);
+                fail_msg("%s at %s spills %ld bytes on %s", what,
+                         space_config_text(space, configs[i], arena), bytes, arch);
             *spills += bytes > 0;
         }
     compile(jobs[0]->reference.source, arch, what, arena);
@@ -120,8 +128,10 @@ static void every_kernel_compiles(void **state)
     for (size_t a = 0; a < STAX_COUNT(archs); a++) {
         int configs = 0, spills = 0;
         for (int k = 0; k < kernels; k++)
-            compile_case(&(struct run_case){.kernel = entries[k].name}, archs[a], CONFIGS_A_KERNEL, &configs, &spills);
-        for (const struct run_case *c = run_cases; a == 1 && (c->kernel != NULL || c->expr != NULL); c++)
+            compile_case(&(struct run_case){.kernel = entries[k].name}, archs[a], CONFIGS_A_KERNEL,
+                         &configs, &spills);
+        for (const struct run_case *c = run_cases; a == 1 && (c->kernel != NULL || c->expr != NULL);
+             c++)
             compile_case(c, archs[a], CONFIGS_ODD, &configs, &spills); /* odd sizes on one target */
         printf("%s: %d configurations, %d spill\n", archs[a], configs, spills);
         assert_true(spills * 10 <= configs); /* the space would be badly drawn */

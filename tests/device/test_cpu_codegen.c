@@ -1,6 +1,7 @@
-/* The C printer against the interpreter: every case of codegen_run.c, candidates and sampled configurations that together show
- * each value of each parameter, compiled by the host compiler and called. The reference program of each case runs too: its values are
- * the interpreter's, its bounds are the interpreter's times its stated safety. */
+/* The C printer against the interpreter: every case of codegen_run.c, candidates and sampled
+ * configurations that together show each value of each parameter, compiled by the host compiler and
+ * called. The reference program of each case runs too: its values are the interpreter's, its bounds
+ * are the interpreter's times its stated safety. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,10 @@
 #include "codegen/emit.h"
 #include "tests/support/codegen_run.h"
 
-enum { CONFIGS_A_CASE = 20, CONFIGS_AN_EXPRESSION = 8 }; /* 50 and more a catalogue kernel over its cases */
+enum {
+    CONFIGS_A_CASE = 20,
+    CONFIGS_AN_EXPRESSION = 8
+}; /* 50 and more a catalogue kernel over its cases */
 
 struct entry {
     const struct run_case *c;
@@ -32,7 +36,8 @@ static const char *after_prelude(const char *source)
     return source + length;
 }
 
-static void call(const struct run_library *library, int part, const struct job_program *program, void **buffers)
+static void call(const struct run_library *library, int part, const struct job_program *program,
+                 void **buffers)
 {
     for (int i = 0; i < program->launches; i++) {
         const struct job_launch *launch = &program->launch[i];
@@ -52,13 +57,16 @@ static void check_reference(const struct entry *entry, void *const *buffers, str
         const struct job_buffer *buffer = &job->buffer[b];
         if (buffer->role != JOB_REF_OUT && buffer->role != JOB_REF_BOUND) continue;
         const double *got = buffers[b];
-        const double *value = entry->truth.value[buffer->pair], *bound = entry->truth.bound[buffer->pair];
+        const double *value = entry->truth.value[buffer->pair],
+                     *bound = entry->truth.bound[buffer->pair];
         for (int64_t i = 0; i < buffer->elements; i++) {
-            double right = buffer->role == JOB_REF_OUT ? value[i] : 4 * bound[i]; /* REFERENCE_SAFETY */
-            double allowed = buffer->role == JOB_REF_OUT ? 1e-9 * fabs(right) + 1e-3 * bound[i] : 1e-6 * right;
+            double right = buffer->role == JOB_REF_OUT ? value[i]
+                                                       : 4 * bound[i]; /* REFERENCE_SAFETY */
+            double allowed = buffer->role == JOB_REF_OUT ? 1e-9 * fabs(right) + 1e-3 * bound[i]
+                                                         : 1e-6 * right;
             if (!(fabs(got[i] - right) <= allowed) && got[i] != right)
-                fail_msg("%s: %s[%lld] is %.17g, not %.17g", run_case_text(entry->c, arena), buffer->name, (long long)i,
-                         got[i], right);
+                fail_msg("%s: %s[%lld] is %.17g, not %.17g", run_case_text(entry->c, arena),
+                         buffer->name, (long long)i, got[i], right);
         }
     }
 }
@@ -81,21 +89,28 @@ static void every_case_equals_the_interpreter(void **state)
         uint64_t configs[CONFIGS_A_CASE];
         assert_int_equal(cg_space(truth.cg, &device, arena, &space), STAX_OK);
         assert_int_equal(cg_candidates(truth.cg, &device, space, &candidates), STAX_OK);
-        int chosen = run_choose(space, &candidates, configs, c->kernel != NULL ? CONFIGS_A_CASE : CONFIGS_AN_EXPRESSION);
+        int chosen = run_choose(space, &candidates, configs,
+                                c->kernel != NULL ? CONFIGS_A_CASE : CONFIGS_AN_EXPRESSION);
         for (int i = 0; i < chosen; i++) {
             struct entry *entry = &entries[count++];
-            *entry = (struct entry){.c = c, .truth = truth, .config = space_config_text(space, configs[i], arena),
+            *entry = (struct entry){.c = c,
+                                    .truth = truth,
+                                    .config = space_config_text(space, configs[i], arena),
                                     .reference_part = -1};
-            assert_int_equal(cg_job(truth.cg, &device, space, configs[i], 1, arena, &entry->job), STAX_OK);
-            entry->part = run_library_add(&tuned, after_prelude(entry->job->program.source), &entry->job->program);
+            assert_int_equal(cg_job(truth.cg, &device, space, configs[i], 1, arena, &entry->job),
+                             STAX_OK);
+            entry->part = run_library_add(&tuned, after_prelude(entry->job->program.source),
+                                          &entry->job->program);
             if (i == 0)
-                entry->reference_part = run_library_add(&reference, entry->job->reference.source + reference_prelude,
-                                                        &entry->job->reference);
+                entry->reference_part = run_library_add(
+                    &reference, entry->job->reference.source + reference_prelude,
+                    &entry->job->reference);
         }
     }
-    run_library_load(&tuned, "c", "cc -std=gnu11 -O1 -march=native -fopenmp -fno-math-errno "
-                                  "-fno-trapping-math -ffp-contract=fast -Wall -Wno-unused-function -Werror "
-                                  "-shared -fPIC @i -o @o -lm");
+    run_library_load(&tuned, "c",
+                     "cc -std=gnu11 -O1 -march=native -fopenmp -fno-math-errno "
+                     "-fno-trapping-math -ffp-contract=fast -Wall -Wno-unused-function -Werror "
+                     "-shared -fPIC @i -o @o -lm");
     run_library_load(&reference, "c", "cc -std=gnu11 -O1 -fopenmp -shared -fPIC @i -o @o -lm");
     for (int i = 0; i < count; i++) {
         const struct entry *entry = &entries[i];
@@ -104,7 +119,8 @@ static void every_case_equals_the_interpreter(void **state)
             void **buffers = run_buffers(entry->job, &entry->truth, poison ? 0x5a : 0xff, scratch);
             call(&tuned, entry->part, &entry->job->program, buffers);
             const char *wrong = run_compare(entry->job, buffers, &entry->truth, 4, scratch);
-            if (wrong != NULL) fail_msg("%s at %s: %s", run_case_text(entry->c, arena), entry->config, wrong);
+            if (wrong != NULL)
+                fail_msg("%s at %s: %s", run_case_text(entry->c, arena), entry->config, wrong);
             if (entry->reference_part >= 0 && poison == 0) {
                 call(&reference, entry->reference_part, &entry->job->reference, buffers);
                 check_reference(entry, buffers, arena);

@@ -1,5 +1,6 @@
-/* The CUDA printer without a GPU: every case of codegen_run.c at chosen configurations, compiled as C++ and run by cuda_emulate.hpp, a
- * coroutine a thread, against the interpreter. Finds wrong mappings, masks, folds, barriers, counters, addresses and alignments. */
+/* The CUDA printer without a GPU: every case of codegen_run.c at chosen configurations, compiled as
+ * C++ and run by cuda_emulate.hpp, a coroutine a thread, against the interpreter. Finds wrong
+ * mappings, masks, folds, barriers, counters, addresses and alignments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,10 @@
 #include "codegen/emit.h"
 #include "tests/support/codegen_run.h"
 
-enum { CONFIGS_A_CASE = 20, CONFIGS_AN_EXPRESSION = 8 }; /* 50 and more a catalogue kernel over its cases */
+enum {
+    CONFIGS_A_CASE = 20,
+    CONFIGS_AN_EXPRESSION = 8
+}; /* 50 and more a catalogue kernel over its cases */
 
 struct entry {
     const struct run_case *c;
@@ -38,7 +42,8 @@ static char *read_text(const char *path, struct arena *arena)
 static void add_emulator(struct run_library *library, struct arena *arena)
 {
     const char *root = getenv("STAX_SOURCE_DIR");
-    char *shim = read_text(arena_printf(arena, "%s/tests/support/cuda_emulate.hpp", root != NULL ? root : "."), arena);
+    char *shim = read_text(
+        arena_printf(arena, "%s/tests/support/cuda_emulate.hpp", root != NULL ? root : "."), arena);
     assert_non_null(shim);
     char *mark = strstr(shim, "@prelude_c@");
     assert_non_null(mark);
@@ -69,11 +74,12 @@ static void run_entry(const struct run_library *library, const struct entry *ent
             range_add(args[a], (size_t)buffer->elements * (size_t)dtype_table[buffer->dtype].bytes);
         }
         launch(arena_printf(scratch, "%s at %s", at->entry, entry->config),
-               run_library_entry(library, entry->part, at->entry), args, at->args, at->grid, at->block[0],
-               at->shared_bytes, backwards);
+               run_library_entry(library, entry->part, at->entry), args, at->args, at->grid,
+               at->block[0], at->shared_bytes, backwards);
     }
     const char *wrong = run_compare(entry->job, buffers, &entry->truth, 4, scratch);
-    if (wrong != NULL) fail_msg("%s at %s: %s", run_case_text(entry->c, scratch), entry->config, wrong);
+    if (wrong != NULL)
+        fail_msg("%s at %s: %s", run_case_text(entry->c, scratch), entry->config, wrong);
     arena_destroy(scratch);
 }
 
@@ -94,24 +100,30 @@ static void every_case_equals_the_interpreter(void **state)
         uint64_t configs[CONFIGS_A_CASE];
         assert_int_equal(cg_space(truth.cg, &device, arena, &space), STAX_OK);
         assert_int_equal(cg_candidates(truth.cg, &device, space, &candidates), STAX_OK);
-        int chosen = run_choose(space, &candidates, configs, c->kernel != NULL ? CONFIGS_A_CASE : CONFIGS_AN_EXPRESSION);
+        int chosen = run_choose(space, &candidates, configs,
+                                c->kernel != NULL ? CONFIGS_A_CASE : CONFIGS_AN_EXPRESSION);
         for (int i = 0; i < chosen; i++) {
             struct entry *entry = &entries[count++];
-            *entry = (struct entry){.c = c, .truth = truth, .config = space_config_text(space, configs[i], arena)};
-            assert_int_equal(cg_job(truth.cg, &device, space, configs[i], 1, arena, &entry->job), STAX_OK);
-            entry->part = run_library_add(&library, entry->job->program.source + prelude, &entry->job->program);
+            *entry = (struct entry){
+                .c = c, .truth = truth, .config = space_config_text(space, configs[i], arena)};
+            assert_int_equal(cg_job(truth.cg, &device, space, configs[i], 1, arena, &entry->job),
+                             STAX_OK);
+            entry->part = run_library_add(&library, entry->job->program.source + prelude,
+                                          &entry->job->program);
         }
     }
     run_library_load(&library, "cpp", "c++ -std=c++17 -O1 -w -shared -fPIC @i -o @o");
     for (int i = 0; i < count; i++)
-        for (int backwards = 0; backwards < 2; backwards++) run_entry(&library, &entries[i], backwards);
+        for (int backwards = 0; backwards < 2; backwards++)
+            run_entry(&library, &entries[i], backwards);
     printf("%d configurations\n", count);
     arena_destroy(arena);
 }
 
 int main(void)
 {
-    if (system("c++ --version > /dev/null 2>&1") != 0) return 77; /* no C++ compiler: nothing to emulate with */
+    if (system("c++ --version > /dev/null 2>&1") != 0)
+        return 77; /* no C++ compiler: nothing to emulate with */
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_case_equals_the_interpreter)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The emitted text of every catalogue kernel at its heuristic configuration, without the prelude, and its candidates on each kind of
- * device: a change of a printer or a rule shows here and is made on purpose. STAX_UPDATE_GOLDEN=1 writes the files anew. */
+/* The emitted text of every catalogue kernel at its heuristic configuration, without the prelude,
+ * and its candidates on each kind of device: a change of a printer or a rule shows here and is made
+ * on purpose. STAX_UPDATE_GOLDEN=1 writes the files anew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,10 +39,15 @@ static void compare(const char *name, const char *got, struct arena *arena)
         fail_msg("%s differs; STAX_UPDATE_GOLDEN=1 writes it. Now:\n%.2000s", path, got);
 }
 
-static void emitted(const char *kernel, const char *arch, struct text *candidates_text, struct arena *arena)
+static void emitted(const char *kernel, const char *arch, struct text *candidates_text,
+                    struct arena *arena)
 {
     struct cg_request request = {.kernel = kernel};
-    struct device_info device = {.kind = DEVICE_CPU, .spec = "cpu", .name = "cpu", .arch = "native", .processors = 16,
+    struct device_info device = {.kind = DEVICE_CPU,
+                                 .spec = "cpu",
+                                 .name = "cpu",
+                                 .arch = "native",
+                                 .processors = 16,
                                  .vector_bytes = 64};
     struct cg_kernel *cg;
     struct space *space;
@@ -56,10 +62,12 @@ static void emitted(const char *kernel, const char *arch, struct text *candidate
     text_printf(candidates_text, "%s on %s: %llu configurations\n", kernel, arch,
                 (unsigned long long)space_count(space));
     for (int i = 0; i < candidates.count; i++)
-        text_printf(candidates_text, "  %d %s\n", i, space_config_text(space, candidates.config[i], arena));
+        text_printf(candidates_text, "  %d %s\n", i,
+                    space_config_text(space, candidates.config[i], arena));
     text_printf(candidates_text, "  safe %s\n", space_config_text(space, candidates.safe, arena));
     const char *prelude = emit_embedded(cuda ? "templates/prelude.cuh" : "templates/prelude_c.h");
-    compare(arena_printf(arena, "%s.%s", kernel, cuda ? "cu" : "c"), job->program.source + strlen(prelude), arena);
+    compare(arena_printf(arena, "%s.%s", kernel, cuda ? "cu" : "c"),
+            job->program.source + strlen(prelude), arena);
 }
 
 static void catalogue(void **state)
@@ -70,7 +78,8 @@ static void catalogue(void **state)
     struct arena *arena = arena_create();
     struct text candidates = text_make(arena);
     for (int i = 0; i < count; i++)
-        for (size_t a = 0; a < STAX_COUNT(archs); a++) emitted(entries[i].name, archs[a], &candidates, arena);
+        for (size_t a = 0; a < STAX_COUNT(archs); a++)
+            emitted(entries[i].name, archs[a], &candidates, arena);
     compare("candidates.txt", text_string(&candidates), arena);
     arena_destroy(arena);
 }

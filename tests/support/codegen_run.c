@@ -10,8 +10,8 @@
 
 #include "base/rng.h"
 
-/* 63 x 1000, 7 x 333, 1 x 100003, 1025 x 8: rows and lengths that blocks, vectors or both do not divide. The column sum of 1025 rows is
- * pytorch#195845. */
+/* 63 x 1000, 7 x 333, 1 x 100003, 1025 x 8: rows and lengths that blocks, vectors or both do not
+ * divide. The column sum of 1025 rows is pytorch#195845. */
 const struct run_case run_cases[] = {
     {.kernel = "per_fused"},
     {.kernel = "per_fused", .arg = {"x=f32[63,1000]", "y=f32[63,1000]"}},
@@ -38,14 +38,16 @@ const struct run_case run_cases[] = {
     {.expr = "kernel columns_wide(x: f32[300, 260]) { return max(x * x, axis=0) }"},
     {.expr = "kernel columns_odd(x: f32[1000, 37]) { return sum(x, axis=0) }"},
     {.expr = "kernel mean_columns(x: bf16[512, 128]) { return mean(x, axis=0) }"},
-    {.expr = "kernel halves(x: f16[33, 104], y: f16[104]) -> f16 { return sum(relu(x) * y, axis=-1) }"},
+    {.expr =
+         "kernel halves(x: f16[33, 104], y: f16[104]) -> f16 { return sum(relu(x) * y, axis=-1) }"},
     {.expr = "kernel halves_out(x: f16[40, 24], y: f16[24, 40]) -> f16 { return exp(x.T) + y }"},
     {.expr = "kernel doubles(x: f64[21, 260]) { return softmax(x, axis=-1) }"},
     {.expr = "kernel doubles_max(x: f64[130, 40]) { return max(where(x > 0.5, x, -x), axis=0) }"},
     {.expr = "kernel whole(x: i32[37, 300]) { return max(x * 3 - 7, axis=-1) }"},
     {.expr = "kernel longs(x: i64[37, 65]) { return sum(relu(x) * 3, axis=-1) }"},
     {.expr = "kernel small(x: i8[50, 66]) { return min(relu(x), axis=0) }"},
-    {.expr = "kernel bytes(x: u8[19, 500], y: bool[500]) { return sum(where(y, f32(x), 0.0), axis=-1) }"},
+    {.expr = "kernel bytes(x: u8[19, 500], y: bool[500]) { return sum(where(y, f32(x), 0.0), "
+             "axis=-1) }"},
     {.expr = "kernel mixed(x: bf16[29, 64], w: f32[64]) -> bf16 { return tanh(x) * w + sin(w) }"},
     {.expr = "kernel two(x: f32[30, 120]) { return sum(x, axis=-1), max(x, axis=-1), x * 2 }"},
     {.expr = "kernel slice(x: f32[30, 120]) { return sum(x[:, 3:99:2], axis=-1) }"},
@@ -79,9 +81,17 @@ struct cg_kernel *run_open(const struct run_case *c, struct arena *arena)
 
 struct device_info run_cpu_device(int vector_bytes)
 {
-    return (struct device_info){.kind = DEVICE_CPU, .spec = "cpu", .name = "cpu", .uuid = "", .arch = "native",
-                                .processors = 2, .warp_size = 1, .vector_bytes = vector_bytes, .driver = "",
-                                .compiler = "", .timer_note = ""};
+    return (struct device_info){.kind = DEVICE_CPU,
+                                .spec = "cpu",
+                                .name = "cpu",
+                                .uuid = "",
+                                .arch = "native",
+                                .processors = 2,
+                                .warp_size = 1,
+                                .vector_bytes = vector_bytes,
+                                .driver = "",
+                                .compiler = "",
+                                .timer_note = ""};
 }
 
 /* ---- elements ---- */
@@ -90,8 +100,9 @@ static double half_value(unsigned bits)
 {
     int exponent = bits >> 10 & 31;
     double significand = bits & 1023;
-    double v = exponent == 31 ? (significand != 0 ? NAN : INFINITY)
-                              : exponent == 0 ? ldexp(significand, -24) : ldexp(significand + 1024, exponent - 25);
+    double v = exponent == 31  ? (significand != 0 ? NAN : INFINITY)
+               : exponent == 0 ? ldexp(significand, -24)
+                               : ldexp(significand + 1024, exponent - 25);
     return bits >> 15 ? -v : v;
 }
 
@@ -122,7 +133,8 @@ static uint16_t half_bits(double v)
     unsigned sign = v < 0 ? 0x8000 : 0;
     double a = fabs(v);
     int exponent = a < 0x1p-14 ? -14 : (int)floor(log2(a));
-    unsigned scaled = (unsigned)(a * ldexp(1, 10 - exponent) + 0.5); /* 1024 .. 2048, less when subnormal */
+    unsigned scaled = (unsigned)(a * ldexp(1, 10 - exponent) +
+                                 0.5); /* 1024 .. 2048, less when subnormal */
     unsigned bits = a < 0x1p-14 ? scaled : scaled + ((unsigned)(exponent + 14) << 10);
     return (uint16_t)(sign | bits);
 }
@@ -141,7 +153,9 @@ static void set_element(void *storage, enum dtype dtype, int64_t i, double v)
     case DTYPE_U8: ((uint8_t *)storage)[i] = (uint8_t)v; break;
     case DTYPE_BOOL: ((uint8_t *)storage)[i] = v > 0; break;
     case DTYPE_F16: ((uint16_t *)storage)[i] = half_bits(v); break;
-    case DTYPE_BF16: ((uint16_t *)storage)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); break;
+    case DTYPE_BF16:
+        ((uint16_t *)storage)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        break;
     default: abort();
     }
 }
@@ -149,7 +163,8 @@ static void set_element(void *storage, enum dtype dtype, int64_t i, double v)
 static void fill_input(struct run_truth *truth, int b, double low, double high, struct arena *arena)
 {
     const struct ir_buffer *buffer = &truth->cg->program.buffer[b];
-    truth->storage[b] = arena_alloc(arena, (size_t)buffer->elements * (size_t)dtype_table[buffer->dtype].bytes + 64);
+    truth->storage[b] = arena_alloc(
+        arena, (size_t)buffer->elements * (size_t)dtype_table[buffer->dtype].bytes + 64);
     for (int64_t i = 0; i < buffer->elements; i++) {
         double u = (double)(rng_mix((uint64_t)b ^ rng_mix((uint64_t)i)) >> 11) * 0x1p-53;
         set_element(truth->storage[b], buffer->dtype, i, low + (high - low) * u);
@@ -183,14 +198,16 @@ struct run_library run_library_make(struct arena *arena)
     return (struct run_library){.arena = arena, .source = text_make(arena)};
 }
 
-int run_library_add(struct run_library *library, const char *source, const struct job_program *program)
+int run_library_add(struct run_library *library, const char *source,
+                    const struct job_program *program)
 {
     for (int i = 0; i < program->launches; i++)
-        text_printf(&library->source, "#define %s part%d_%s\n", program->launch[i].entry, library->parts,
-                    program->launch[i].entry);
+        text_printf(&library->source, "#define %s part%d_%s\n", program->launch[i].entry,
+                    library->parts, program->launch[i].entry);
     text_add(&library->source, source);
     text_add(&library->source, "\n");
-    for (int i = 0; i < program->launches; i++) text_printf(&library->source, "#undef %s\n", program->launch[i].entry);
+    for (int i = 0; i < program->launches; i++)
+        text_printf(&library->source, "#undef %s\n", program->launch[i].entry);
     return library->parts++;
 }
 
@@ -201,7 +218,8 @@ void run_library_load(struct run_library *library, const char *suffix, const cha
     char *source = arena_printf(library->arena, "%s/k.%s", folder, suffix);
     char *output = arena_printf(library->arena, "%s/k.so", folder);
     FILE *file = fopen(source, "w");
-    if (file == NULL || fputs(text_string(&library->source), file) < 0 || fclose(file) != 0) stop(source);
+    if (file == NULL || fputs(text_string(&library->source), file) < 0 || fclose(file) != 0)
+        stop(source);
     struct text line = text_make(library->arena);
     for (const char *c = command; *c != '\0'; c++) {
         if (*c == '@')
@@ -245,7 +263,8 @@ void *run_library_symbol(const struct run_library *library, const char *name)
 
 /* ---- configurations ---- */
 
-int run_choose(const struct space *space, const struct cg_candidates *candidates, uint64_t *out, int most)
+int run_choose(const struct space *space, const struct cg_candidates *candidates, uint64_t *out,
+               int most)
 {
     int count = 0;
     bool shown[32][32] = {{false}};
@@ -253,8 +272,9 @@ int run_choose(const struct space *space, const struct cg_candidates *candidates
     struct rng rng = rng_make(7, 0);
     STAX_CHECK(space_params(space) <= 32);
     for (int tries = 0; tries < 4000 && count < most; tries++) {
-        uint64_t config = tries < candidates->count ? candidates->config[tries]
-                          : tries == candidates->count ? candidates->safe : space_sample(space, &rng);
+        uint64_t config = tries < candidates->count    ? candidates->config[tries]
+                          : tries == candidates->count ? candidates->safe
+                                                       : space_sample(space, &rng);
         bool fresh = tries <= candidates->count || tries >= 2000, known = false;
         space_unrank(space, config, values);
         for (int p = 0; p < space_params(space); p++) fresh |= !shown[p][values[p]];
@@ -268,7 +288,8 @@ int run_choose(const struct space *space, const struct cg_candidates *candidates
 
 /* ---- buffers and comparison ---- */
 
-void **run_buffers(const struct job *job, const struct run_truth *truth, unsigned char poison, struct arena *arena)
+void **run_buffers(const struct job *job, const struct run_truth *truth, unsigned char poison,
+                   struct arena *arena)
 {
     void **buffers = ARENA_ARRAY(arena, void *, job->buffers);
     for (int b = 0; b < job->buffers; b++) {
@@ -278,28 +299,30 @@ void **run_buffers(const struct job *job, const struct run_truth *truth, unsigne
         memory += 64 - (uintptr_t)memory % 64;
         buffers[b] = memory;
         if (buffer->role == JOB_INPUT)
-            memcpy(memory, truth->storage[b], bytes); /* inputs come first, in the program's order */
+            memcpy(memory, truth->storage[b],
+                   bytes); /* inputs come first, in the program's order */
         else if (buffer->role != JOB_COUNTER)
             memset(memory, poison, bytes);
     }
     return buffers;
 }
 
-const char *run_compare(const struct job *job, void *const *buffers, const struct run_truth *truth, double safety,
-                        struct arena *arena)
+const char *run_compare(const struct job *job, void *const *buffers, const struct run_truth *truth,
+                        double safety, struct arena *arena)
 {
     for (int b = 0; b < job->buffers; b++) {
         const struct job_buffer *buffer = &job->buffer[b];
         if (buffer->role == JOB_COUNTER)
             for (int64_t i = 0; i < buffer->elements; i++)
-                if (((const int32_t *)buffers[b])[i] != 0) return "a counter is left at another value than zero";
+                if (((const int32_t *)buffers[b])[i] != 0)
+                    return "a counter is left at another value than zero";
         if (buffer->role != JOB_OUTPUT) continue;
         for (int64_t i = 0; i < buffer->elements; i++) {
             double out = element(buffers[b], buffer->dtype, i), right = truth->value[b][i];
             double away = fabs(out - right), allowed = safety * truth->bound[b][i];
             if (!(away <= allowed) && !(out != out && right != right) && out != right)
-                return arena_printf(arena, "%s[%lld] is %.9g, not %.9g +- %.3g", buffer->name, (long long)i, out,
-                                    right, allowed);
+                return arena_printf(arena, "%s[%lld] is %.9g, not %.9g +- %.3g", buffer->name,
+                                    (long long)i, out, right, allowed);
         }
     }
     return NULL;

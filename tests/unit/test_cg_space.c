@@ -1,4 +1,5 @@
-/* Spaces of generated kernels: sizes, that every parameter matters, that no two configurations are one, and reading back. */
+/* Spaces of generated kernels: sizes, that every parameter matters, that no two configurations are
+ * one, and reading back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +16,14 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_120", "cpu"};
 
 static struct device_info device_of(const char *arch, struct arena *arena)
 {
-    struct device_info device = {.kind = DEVICE_CPU, .spec = "cpu", .name = "cpu", .arch = "native", .processors = 4,
+    struct device_info device = {.kind = DEVICE_CPU,
+                                 .spec = "cpu",
+                                 .name = "cpu",
+                                 .arch = "native",
+                                 .processors = 4,
                                  .vector_bytes = 64};
-    if (strcmp(arch, "cpu") != 0) assert_int_equal(cg_offline_device(arch, arena, &device), STAX_OK);
+    if (strcmp(arch, "cpu") != 0)
+        assert_int_equal(cg_offline_device(arch, arena, &device), STAX_OK);
     return device;
 }
 
@@ -30,8 +36,8 @@ static struct cg_kernel *open_kernel(const char *name, struct arena *arena)
     return cg;
 }
 
-static struct hash128 identity(const struct cg_kernel *cg, const struct device_info *device, const struct space *space,
-                               uint64_t config)
+static struct hash128 identity(const struct cg_kernel *cg, const struct device_info *device,
+                               const struct space *space, uint64_t config)
 {
     struct arena *arena = arena_create();
     struct job *job;
@@ -53,13 +59,15 @@ static void red_fused_has_room_to_search(void **state)
         assert_true(space_count(space) >= (cpu ? 100u : 360u));
         assert_true(space_count(space) <= 2000); /* an exhaustive run stays a matter of seconds */
         static const char *const names[] = {"FORM", "RSPLIT", "XBLOCK", "R0_BLOCK", "VEC"};
-        for (size_t i = 0; i < STAX_COUNT(names); i++) assert_true(space_find(space, names[i]) >= 0);
+        for (size_t i = 0; i < STAX_COUNT(names); i++)
+            assert_true(space_find(space, names[i]) >= 0);
         assert_true(space_find(space, cpu ? "num_threads" : "num_warps") >= 0);
     }
     arena_destroy(arena);
 }
 
-/* Two configurations that differ in parameter `p` and in as little else as can be; false when p never differs. */
+/* Two configurations that differ in parameter `p` and in as little else as can be; false when p
+ * never differs. */
 static bool closest_pair(const struct space *space, int p, uint64_t pair[2])
 {
     int least = 1 << 20, a[32], b[32];
@@ -95,12 +103,15 @@ static void every_parameter_changes_code_or_launch(void **state)
             for (int p = 0; p < space_params(space); p++) {
                 uint64_t pair[2];
                 assert_true(space_param(space, p)->count > 1);
-                if (!closest_pair(space, p, pair)) fail_msg("%s on %s: %s never varies", entries[k].name, archs[d],
-                                                            space_param(space, p)->name);
-                struct hash128 a = identity(cg, &device, space, pair[0]), b = identity(cg, &device, space, pair[1]);
+                if (!closest_pair(space, p, pair))
+                    fail_msg("%s on %s: %s never varies", entries[k].name, archs[d],
+                             space_param(space, p)->name);
+                struct hash128 a = identity(cg, &device, space, pair[0]),
+                               b = identity(cg, &device, space, pair[1]);
                 if (memcmp(&a, &b, sizeof a) == 0)
-                    fail_msg("%s on %s: %s changes nothing between %s and %s", entries[k].name, archs[d],
-                             space_param(space, p)->name, space_config_text(space, pair[0], arena),
+                    fail_msg("%s on %s: %s changes nothing between %s and %s", entries[k].name,
+                             archs[d], space_param(space, p)->name,
+                             space_config_text(space, pair[0], arena),
                              space_config_text(space, pair[1], arena));
             }
             arena_destroy(arena);
@@ -115,9 +126,14 @@ static int by_hash(const void *a, const void *b)
 /* "Two configs that emit the same source are one." */
 static void no_two_configurations_are_one(void **state)
 {
-    static const char *const kernels[] = {"per_fused", "poi_fused", "gelu_backward", "red_fused", "softmax",
-                                          "kernel c(x: f32[1025, 8]) { return sum(x, axis=0) }",
-                                          "kernel r(x: bf16[7, 333]) { return sum(x * x, axis=-1) }"};
+    static const char *const kernels[] = {
+        "per_fused",
+        "poi_fused",
+        "gelu_backward",
+        "red_fused",
+        "softmax",
+        "kernel c(x: f32[1025, 8]) { return sum(x, axis=0) }",
+        "kernel r(x: bf16[7, 333]) { return sum(x * x, axis=-1) }"};
     for (size_t k = 0; k < STAX_COUNT(kernels); k++)
         for (size_t d = 1; d < STAX_COUNT(archs); d += 2) {
             struct arena *arena = arena_create();
@@ -125,27 +141,34 @@ static void no_two_configurations_are_one(void **state)
             struct device_info device = device_of(archs[d], arena);
             struct space *space;
             assert_int_equal(cg_space(cg, &device, arena, &space), STAX_OK);
-            uint64_t count = space_count(space), step = count / 150 + 1; /* chosen: a second in all */
+            uint64_t count = space_count(space),
+                     step = count / 150 + 1; /* chosen: a second in all */
             struct hash128 *hash = ARENA_ARRAY(arena, struct hash128, 300 + 1);
             size_t taken = 0;
-            for (uint64_t config = 0; config < count && taken < 300; config += taken % 2 == 0 ? 1 : 2 * step - 1)
+            for (uint64_t config = 0; config < count && taken < 300;
+                 config += taken % 2 == 0 ? 1 : 2 * step - 1)
                 hash[taken++] = identity(cg, &device, space, config);
             qsort(hash, taken, sizeof *hash, by_hash);
             for (size_t i = 1; i < taken; i++)
-                if (by_hash(&hash[i - 1], &hash[i]) == 0) fail_msg("%s on %s: two configurations, one source", kernels[k],
-                                                                   archs[d]);
+                if (by_hash(&hash[i - 1], &hash[i]) == 0)
+                    fail_msg("%s on %s: two configurations, one source", kernels[k], archs[d]);
             arena_destroy(arena);
         }
 }
 
-/* A row that one block cannot hold has a looped form only; one too short to loop a persistent one only: never "no config". */
+/* A row that one block cannot hold has a looped form only; one too short to loop a persistent one
+ * only: never "no config". */
 static void there_is_always_a_configuration(void **state)
 {
     static const char *const kernels[] = {
-        "kernel a(x: f32[4, 300000]) { return softmax(x, axis=-1) }", "kernel b(x: f32[100, 3]) { return sum(x, axis=-1) }",
-        "kernel c(x: f32[1, 1]) { return sum(x, axis=-1) }",          "kernel d(x: f32[1]) { return x + 1 }",
-        "kernel e(x: f32[3, 5], y: f32[5, 3]) { return x.T + y }",    "kernel f(x: f32[1, 70000]) { return max(x, axis=-1) }",
-        "kernel g(x: bf16[2, 2000000]) { return sum(x, axis=0) }",    "kernel h(x: f32[0, 5]) { return x + 1 }",
+        "kernel a(x: f32[4, 300000]) { return softmax(x, axis=-1) }",
+        "kernel b(x: f32[100, 3]) { return sum(x, axis=-1) }",
+        "kernel c(x: f32[1, 1]) { return sum(x, axis=-1) }",
+        "kernel d(x: f32[1]) { return x + 1 }",
+        "kernel e(x: f32[3, 5], y: f32[5, 3]) { return x.T + y }",
+        "kernel f(x: f32[1, 70000]) { return max(x, axis=-1) }",
+        "kernel g(x: bf16[2, 2000000]) { return sum(x, axis=0) }",
+        "kernel h(x: f32[0, 5]) { return x + 1 }",
     };
     for (size_t k = 0; k < STAX_COUNT(kernels); k++)
         for (size_t d = 0; d < STAX_COUNT(archs); d++) {
@@ -154,11 +177,13 @@ static void there_is_always_a_configuration(void **state)
             struct device_info device = device_of(archs[d], arena);
             struct space *space;
             struct cg_candidates candidates;
-            if (cg_space(cg, &device, arena, &space) != STAX_OK) fail_msg("%s: %s", kernels[k], status_message());
+            if (cg_space(cg, &device, arena, &space) != STAX_OK)
+                fail_msg("%s: %s", kernels[k], status_message());
             assert_int_equal(cg_candidates(cg, &device, space, &candidates), STAX_OK);
             assert_in_range(candidates.count, 1, 6);
             for (int i = 0; i <= candidates.count; i++)
-                identity(cg, &device, space, i < candidates.count ? candidates.config[i] : candidates.safe);
+                identity(cg, &device, space,
+                         i < candidates.count ? candidates.config[i] : candidates.safe);
             arena_destroy(arena);
         }
 }
@@ -184,7 +209,8 @@ static void wide_addresses_only_where_needed(void **state)
         struct cg_candidates candidates;
         assert_int_equal(cg_space(cg, &device, arena, &space), STAX_OK);
         assert_int_equal(cg_candidates(cg, &device, space, &candidates), STAX_OK);
-        assert_int_equal(plan_values_read(cg, &device, space, candidates.config[0], arena, &values), STAX_OK);
+        assert_int_equal(plan_values_read(cg, &device, space, candidates.config[0], arena, &values),
+                         STAX_OK);
         assert_int_equal(plan_make(cg, &device, values, arena, &plan), STAX_OK);
         assert_int_equal(plan->kernel[0].wide, rows[i].wide);
         arena_destroy(arena);
@@ -194,8 +220,10 @@ static void wide_addresses_only_where_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(red_fused_has_room_to_search),    cmocka_unit_test(every_parameter_changes_code_or_launch),
-        cmocka_unit_test(no_two_configurations_are_one),   cmocka_unit_test(there_is_always_a_configuration),
+        cmocka_unit_test(red_fused_has_room_to_search),
+        cmocka_unit_test(every_parameter_changes_code_or_launch),
+        cmocka_unit_test(no_two_configurations_are_one),
+        cmocka_unit_test(there_is_always_a_configuration),
         cmocka_unit_test(wide_addresses_only_where_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

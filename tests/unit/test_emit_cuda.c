@@ -1,5 +1,6 @@
-/* The CUDA text of listing 9.4 and the rules it stands for: two kernels, one load in the loop, masks only where sizes need them, grids
- * inside the limits. That the code computes the right thing is tests/device/test_cuda_emulated.c. */
+/* The CUDA text of listing 9.4 and the rules it stands for: two kernels, one load in the loop,
+ * masks only where sizes need them, grids inside the limits. That the code computes the right thing
+ * is tests/device/test_cuda_emulated.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,9 @@ static struct shown show(const char *kernel, const char *config)
 static int count(const char *text, const char *end, const char *what)
 {
     int n = 0;
-    for (const char *at = strstr(text, what); at != NULL && (end == NULL || at < end); at = strstr(at + 1, what)) n++;
+    for (const char *at = strstr(text, what); at != NULL && (end == NULL || at < end);
+         at = strstr(at + 1, what))
+        n++;
     return n;
 }
 
@@ -53,7 +56,8 @@ static void red_fused_is_two_kernels_with_one_load_in_the_loop(void **state)
     assert_int_equal(program->launches, 2);
     assert_string_equal(program->launch[0].entry, "stax_red_fused_0");
     assert_string_equal(program->launch[1].entry, "stax_per_fused_1");
-    const char *first = strstr(s.text, "\nstax_red_fused_0("), *second = strstr(s.text, "\nstax_per_fused_1(");
+    const char *first = strstr(s.text, "\nstax_red_fused_0("),
+               *second = strstr(s.text, "\nstax_per_fused_1(");
     assert_non_null(first);
     assert_non_null(second);
     assert_true(first < second);
@@ -86,12 +90,15 @@ static void red_fused_is_two_kernels_with_one_load_in_the_loop(void **state)
 
 static void last_block_is_one_kernel_with_a_counter_a_row(void **state)
 {
-    struct shown s = show("red_fused", "FORM=split,RSPLIT=8,FINISH=last_block,XBLOCK=1,R0_BLOCK=1024,num_warps=8,VEC=16");
+    struct shown s = show(
+        "red_fused",
+        "FORM=split,RSPLIT=8,FINISH=last_block,XBLOCK=1,R0_BLOCK=1024,num_warps=8,VEC=16");
     assert_int_equal(s.job->program.launches, 1);
     assert_int_equal(s.job->program.launch[0].grid[0], 64 * 8);
     int counters = 0;
     for (int b = 0; b < s.job->buffers; b++)
-        if (s.job->buffer[b].role == JOB_COUNTER) counters++, assert_int_equal(s.job->buffer[b].elements, 64);
+        if (s.job->buffer[b].role == JOB_COUNTER)
+            counters++, assert_int_equal(s.job->buffer[b].elements, 64);
     assert_int_equal(counters, 1);
     assert_non_null(strstr(s.text, "st_ticket(counter + group)"));
     arena_destroy(s.arena);
@@ -110,7 +117,8 @@ static void persistent_and_looped_are_both_there(void **state)
     arena_destroy(red.arena);
 }
 
-/* 1000 is no multiple of 1024: the mask holds whole vectors, and reductions take it after their prologue. */
+/* 1000 is no multiple of 1024: the mask holds whole vectors, and reductions take it after their
+ * prologue. */
 static void masks_follow_the_sizes(void **state)
 {
     struct shown s = show("softmax", "FORM=per,R0_BLOCK=1024,XBLOCK=1,num_warps=4,VEC=16");
@@ -135,11 +143,13 @@ static void grids_stay_inside_the_limits(void **state)
     };
     for (size_t i = 0; i < STAX_COUNT(kernels); i++) {
         struct shown s = show(kernels[i], NULL);
-        for (uint64_t config = 0; config < space_count(s.space); config += 1 + space_count(s.space) / 40) {
+        for (uint64_t config = 0; config < space_count(s.space);
+             config += 1 + space_count(s.space) / 40) {
             struct plan_values *values;
             struct plan *plan;
             int64_t grid[3];
-            assert_int_equal(plan_values_read(s.cg, &s.device, s.space, config, s.arena, &values), STAX_OK);
+            assert_int_equal(plan_values_read(s.cg, &s.device, s.space, config, s.arena, &values),
+                             STAX_OK);
             assert_int_equal(plan_make(s.cg, &s.device, values, s.arena, &plan), STAX_OK);
             const struct plan_kernel *k = &plan->kernel[0];
             cuda_grid(k, grid);
