@@ -10,7 +10,7 @@
 
 #include "results/db.h"
 
-enum { FLIPS = 40, TRIALS = 12 };
+enum { FLIPS = 25, TRIALS = 12 };
 enum verdict { SAME, REFUSED, DIFFERENT, BROKEN, CRASHED, VERDICTS };
 
 static struct file {
