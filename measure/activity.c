@@ -142,12 +142,16 @@ static void ignore_callback(void *data, int domain, uint32_t id, const void *inf
     (void)data, (void)domain, (void)id, (void)info;
 }
 
-static enum stax_status subscribe(void)
+/* From 13.3 on, who subscribes by the second function has to use the second set of activity
+ * functions as well. */
+enum { FIRST_WITH_OWN_SET = 130300 };
+
+static enum stax_status subscribe(uint32_t version)
 {
     static void *subscriber;
     char holder[64] = "";
     int error;
-    if (cupti.subscribe2) {
+    if (cupti.subscribe2 && version < FIRST_WITH_OWN_SET) {
         struct subscriber_params params = {sizeof params, "stax-tune", holder, sizeof holder};
         error = cupti.subscribe2(&subscriber, ignore_callback, NULL, &params);
     } else {
@@ -192,8 +196,8 @@ enum stax_status activity_open(bool enable, struct arena *arena, const char **no
     const char *path;
     uint32_t version = 0;
     STAX_TRY(open_library(arena, &path));
-    STAX_TRY(subscribe());
     if (cupti.version(&version) != 0) version = 0;
+    STAX_TRY(subscribe(version));
     /* 130001 is 13.0 Update 1; before 13, plain counts (26 is 12.8). */
     *note = version >= 10000 ? arena_printf(arena, "CUPTI %u.%u.%u (%s)", version / 10000,
                                             version / 100 % 100, version % 100, path)
