@@ -194,6 +194,9 @@ int64_t import_time(const char *text)
                &tm.tm_min, &seconds, &used) != 6) {
         return 0;
     }
+    if (tm.tm_year < 1970 || tm.tm_year > 2200 || !(seconds >= 0 && seconds < 61)) {
+        return 0; /* outside what ns in 64 bits can say, or damaged */
+    }
     char sign = text[used];
     if ((sign == '+' || sign == '-') && sscanf(text + used + 1, "%2d:%2d", &hours, &minutes) < 1)
         return 0;

@@ -373,6 +373,18 @@ static void test_chains(void **state)
         assert_int_equal((values[3] + 1) % (values[2] + 1) + (values[2] + 1) % (values[1] + 1), 0);
         assert_true(space_rank(space, values, &back, NULL) && back == config);
     }
+    static const char *const wide[][2] = {{"a", "range(1, 10001)"},
+                                          {"b", "range(1, 10001)"},
+                                          {"c", "divisors(b)"},
+                                          {NULL, "b % a == 0"}};
+    space = MAKE(wide);
+    expected = 0; /* b has d(b) choices of a and d(b) of c */
+    for (int b = 1; b <= 10000; b++) {
+        uint64_t divisors = 0;
+        for (int d = 1; d * d <= b; d++) divisors += b % d ? 0 : 1 + (d * d != b);
+        expected += divisors * divisors;
+    }
+    assert_int_equal(space_count(space), expected);
     struct space *product = space_create("product", arena);
     for (int p = 0; p < 12; p++)
         OK(space_add_expression(product, arena_printf(arena, "p%d", p),
