@@ -184,7 +184,7 @@ static enum stax_status gather(struct space *space, const char *what, const stru
                                const struct named *named, struct arena *scratch, struct value *all)
 {
     enum { COMBINATIONS = 1 << 20 }; /* chosen: a second or so */
-    int chosen[SPACE_PARAMS] = {0}, capacity = 0, combinations = 0;
+    int chosen[SPACE_PARAMS] = {0}, capacity = 0, combinations = 0, crowded = 4096;
     struct space_choice choice = {space, chosen};
     enum stax_status last = STAX_OK;
     bool sorted = true;
@@ -208,12 +208,12 @@ static enum stax_status gather(struct space *space, const char *what, const stru
             sorted = sorted &&
                      (value.items[i].kind == VALUE_INT || value.items[i].kind == VALUE_FLOAT);
         }
-        if (all->count > 4096 &&
-            all->count > capacity / 2) { /* repetitions are the rule: keep it short */
+        if (all->count > crowded) { /* repetitions are the rule: keep it short */
             if (sorted) {
                 qsort(all->items, (size_t)all->count, sizeof *all->items, ascending);
             }
             all->count = unique(all->items, all->count, sorted);
+            crowded = all->count > crowded / 2 ? 2 * all->count : crowded;
         }
         arena_reset(moment);
         for (place = named->count - 1; place >= 0; place--) { /* the next combination */
