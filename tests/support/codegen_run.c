@@ -53,6 +53,15 @@ const struct run_case run_cases[] = {
     {.expr = "kernel slice(x: f32[30, 120]) { return sum(x[:, 3:99:2], axis=-1) }"},
     {.expr = "kernel all(x: f32[300, 1000]) { return sum(x * x) }"},
     {.expr = "kernel shaped(x: f32[24, 90]) { return x.reshape(90, 24) + x.T }"},
+    {.expr =
+         "kernel turn3(x: f32[6, 10, 16], y: f32[16, 6, 10]) { return transpose(x, 2, 0, 1) + y }"},
+    {.expr = "kernel middle(x: f32[5, 400, 24]) { return sum(x, axis=1) }"},
+    {.expr = "kernel middle_odd(x: bf16[3, 501, 7]) { return max(x, axis=1) }"},
+    {.expr = "kernel ends(x: f32[40, 6, 36]) { return sum(x * x, axis=(0, 2)) }"},
+    {.expr = "kernel both(x: f32[64, 48], y: f32[48, 64]) { return sum(x.T + y, axis=-1) }"},
+    {.expr = "kernel column_norm(x: f32[200, 64]) { return softmax(x, axis=0) }"},
+    {.expr = "kernel broadcast(x: f32[40, 1, 64], y: f32[24, 64]) { return x * y }"},
+    {.expr = "kernel lone(x: f32[12345]) { return sum(x), min(x) }"},
     {.kernel = NULL},
 };
 
