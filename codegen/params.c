@@ -37,7 +37,10 @@ static void add(struct maker *m, int which, int64_t value)
     STAX_CHECK(knob->count < (int)STAX_COUNT(knob->value));
     for (int i = 0; i < knob->count; i++)
         if (knob->value[i] == value) return;
-    knob->value[knob->count++] = value;
+    int at = knob->count++;
+    for (; at > 0 && knob->text[0] == NULL && knob->value[at - 1] > value; at--)
+        knob->value[at] = knob->value[at - 1]; /* numbers ascend */
+    knob->value[at] = value;
 }
 
 static void add_text(struct maker *m, int which, int64_t value, const char *text)
@@ -86,10 +89,11 @@ static void add_forms(struct maker *m, bool persistent, bool looped)
 {
     int64_t processors = m->device->processors > 0 ? m->device->processors : 1;
     bool cuda = m->device->kind == DEVICE_CUDA;
-    /* Enough parts that every processor has four blocks at one row a block, at most 1024 (one fold
-     * of a block; chosen). Where r is even, only parts that divide it: others need a guard in the
-     * inner loop. */
-    int64_t most = clamp(plan_pow2(4 * processors / m->x), 8, cuda ? 1024 : 256);
+    /* Enough parts that every processor has four blocks of one row, or of 64 columns, at most 1024
+     * (one fold of a block; chosen). Where r is even, only parts that divide it: others need a
+     * guard in the inner loop. */
+    int64_t blocks = m->vec_x ? (m->x + 63) / 64 : m->x;
+    int64_t most = clamp(plan_pow2(4 * processors / blocks), 8, cuda ? 1024 : 256);
     add(m, KNOB_RSPLIT, 1);
     int64_t rule = m->split_legal ? ir_split_parts(m->ir, (int)processors) : 1;
     for (int64_t parts = 2; parts <= most; parts *= 2) {
@@ -121,6 +125,29 @@ static void add_forms(struct maker *m, bool persistent, bool looped)
             constrain(m, text); /* a vector may not cross the end of a part */
         }
     }
+}
+
+/* Shared memory of a reduction along columns: a partial a warp and column, for each reduction of a
+ * level, twice where levels take turns (emit_cuda_fold.c); 16 bytes for a ticket. Said only where
+ * it can bind. */
+static void shared_limit(struct maker *m)
+{
+    int64_t most = 1, each = 4;
+    for (int level = 1; level <= m->ir->levels; level++) {
+        int64_t count = 0;
+        for (int n = 0; n < m->ir->nodes; n++) {
+            const struct ir_node *node = &m->ir->node[n];
+            if (node->op != IR_REDUCE || node->level != level) continue;
+            count++;
+            if (dtype_table[dtype_compute(node->dtype)].bytes > each) each = 8;
+        }
+        if (count > most) most = count;
+    }
+    int64_t column_bytes = most * each * (m->ir->levels > 1 ? 2 : 1);
+    int64_t limit = m->device->shared_block_bytes - 32;
+    if (32 * 256 * column_bytes > limit) /* 32 warps, the widest XBLOCK */
+        constrain(m, arena_printf(m->arena, "num_warps$ * min(XBLOCK$, 32 * @) * %lld <= %lld",
+                                  (long long)column_bytes, (long long)limit));
 }
 
 static void cuda_reduction(struct maker *m)
@@ -161,17 +188,7 @@ static void cuda_reduction(struct maker *m)
                          "FORM$ != 'per' or XBLOCK$ * R0_BLOCK$ * %g <= 32 * num_warps$ * min(255, "
                          "65536 // (32 * num_warps$))",
                          m->kept));
-    if (m->vec_x) { /* two buffers of one partial a warp, column and reduction: emit_cuda_fold.c */
-        int most = 1;
-        for (int level = 1; level <= m->ir->levels; level++) {
-            int count = 0;
-            for (int n = 0; n < m->ir->nodes; n++)
-                count += m->ir->node[n].op == IR_REDUCE && m->ir->node[n].level == level;
-            if (count > most) most = count;
-        }
-        constrain(m, arena_printf(m->arena, "num_warps$ * max(XBLOCK$, 32 * @) * %d <= %lld",
-                                  2 * 8 * most, (long long)m->device->shared_block_bytes));
-    }
+    if (m->vec_x) shared_limit(m);
 }
 
 static void cuda_pointwise(struct maker *m, bool two)

@@ -51,13 +51,23 @@ static bool is_access(const struct ir_node *node)
     return node->op == IR_LOAD || node->op == IR_STORE;
 }
 
+/* Does the guard change from element to element along the axis? */
+static bool guard_uses_axis(const struct ir_kernel *kernel, int n, enum ir_axis axis)
+{
+    if (n < 0) return false;
+    const struct ir_node *node = &kernel->node[n];
+    bool uses = node->index != NULL && plan_index_uses_axis(kernel, node->index, axis);
+    for (int a = 0; a < 3; a++) uses |= guard_uses_axis(kernel, node->arg[a], axis);
+    return uses;
+}
+
 bool plan_vector_ok(const struct ir_program *program, const struct ir_kernel *kernel, int n,
                     enum ir_axis axis, int ve)
 {
     const struct ir_node *node = &kernel->node[n];
     int inner = plan_inner_dim(kernel, axis);
     if (inner < 0) return false;
-    if (node->op == IR_LOAD && node->arg[0] >= 0) return false; /* guarded element by element */
+    if (node->op == IR_LOAD && guard_uses_axis(kernel, node->arg[0], axis)) return false;
     if (kernel->dim[inner].size % ve != 0) return false;
     int64_t coefficient[32] = {0}, offset = 0;
     STAX_CHECK(kernel->dims <= 32);

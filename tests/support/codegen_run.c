@@ -62,6 +62,7 @@ const struct run_case run_cases[] = {
     {.expr = "kernel column_norm(x: f32[200, 64]) { return softmax(x, axis=0) }"},
     {.expr = "kernel broadcast(x: f32[40, 1, 64], y: f32[24, 64]) { return x * y }"},
     {.expr = "kernel lone(x: f32[12345]) { return sum(x), min(x) }"},
+    {.expr = "kernel tall(x: f32[5003, 24]) { return sum(x, axis=0) }"},
     {.kernel = NULL},
 };
 

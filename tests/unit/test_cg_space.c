@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "codegen/plan.h"
+#include "codegen/emit.h"
 
 static const char *const archs[] = {"sm_80", "sm_90a", "sm_120", "cpu"};
 
@@ -188,6 +188,41 @@ static void there_is_always_a_configuration(void **state)
         }
 }
 
+/* What a launch asks for fits the device, for every configuration of kernels that use much of it.
+ */
+static void launches_fit_the_device(void **state)
+{
+    static const char *const kernels[] = {
+        "kernel a(x: f32[4096, 512]) { return sum(x, axis=0), max(x, axis=0), min(x, axis=0) }",
+        "kernel b(x: f64[2048, 1024]) { return softmax(x, axis=0) }",
+        "kernel c(x: f64[256, 512], y: f64[256, 512], z: f64[512, 256]) { return x.T + y.T + z }",
+        "kernel d(x: f32[64, 16384]) { return sum(x * x, axis=-1) }",
+    };
+    for (size_t k = 0; k < STAX_COUNT(kernels); k++)
+        for (size_t a = 0; a < 3; a++) {
+            struct arena *arena = arena_create();
+            struct cg_kernel *cg = open_kernel(kernels[k], arena);
+            struct device_info device = device_of(archs[a], arena);
+            struct space *space;
+            assert_int_equal(cg_space(cg, &device, arena, &space), STAX_OK);
+            uint64_t step = 1 + space_count(space) / 200;
+            for (uint64_t config = 0; config < space_count(space); config += step) {
+                struct arena *scratch = arena_create();
+                struct plan_values *values;
+                struct plan *plan;
+                assert_int_equal(plan_values_read(cg, &device, space, config, scratch, &values),
+                                 STAX_OK);
+                assert_int_equal(plan_make(cg, &device, values, scratch, &plan), STAX_OK);
+                for (int i = 0; i < plan->kernels; i++) {
+                    assert_true(cuda_shared_bytes(&plan->kernel[i]) <= device.shared_block_bytes);
+                    assert_in_range(plan->kernel[i].threads, 32, device.max_threads_block);
+                }
+                arena_destroy(scratch);
+            }
+            arena_destroy(arena);
+        }
+}
+
 /* Addresses past 2^31 elements take 64-bit arithmetic; others never pay for it (pytorch#97447). */
 static void wide_addresses_only_where_needed(void **state)
 {
@@ -224,6 +259,7 @@ int main(void)
         cmocka_unit_test(every_parameter_changes_code_or_launch),
         cmocka_unit_test(no_two_configurations_are_one),
         cmocka_unit_test(there_is_always_a_configuration),
+        cmocka_unit_test(launches_fit_the_device),
         cmocka_unit_test(wide_addresses_only_where_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
