@@ -39,6 +39,16 @@ static void map_lanes(struct plan_kernel *k, bool cuda)
     }
 }
 
+/* Does the index, or a value on the way to it, leave 32 bits? */
+static bool exceeds(const struct index *index, const int64_t *size)
+{
+    if (index == NULL) return false;
+    int64_t low, high;
+    index_range(index, size, &low, &high);
+    if (low < -INT32_MAX || high > INT32_MAX) return true;
+    return exceeds(index->a, size) || exceeds(index->b, size);
+}
+
 /* Do all addresses and flat positions, those of masked lanes included, fit 32 bits (pytorch#97447
  * and its kin)? */
 static bool needs_wide(const struct plan_kernel *k)
@@ -56,9 +66,7 @@ static bool needs_wide(const struct plan_kernel *k)
     if (k->xnumel + k->xblock > limit || k->bnumel + k->bblock > limit) return true;
     for (int n = 0; n < ir->nodes; n++) {
         if (ir->node[n].index == NULL) continue;
-        int64_t low, high;
-        index_range(ir->node[n].index, size, &low, &high);
-        if (low < -limit || high > limit) return true;
+        if (exceeds(ir->node[n].index, size)) return true;
     }
     return false;
 }

@@ -229,14 +229,21 @@ static void wide_addresses_only_where_needed(void **state)
     static const struct {
         const char *kernel;
         bool wide;
+        const char *arg;
     } rows[] = {
-        {"kernel a(x: f32[1024, 4096]) { return x + 1 }", false},
-        {"kernel b(x: bf16[40000, 65536]) { return x + 1 }", true},
-        {"kernel c(x: bf16[40000, 65536]) { return sum(x, axis=-1) }", true},
+        {"kernel a(x: f32[1024, 4096]) { return x + 1 }", false, NULL},
+        {"kernel b(x: bf16[40000, 65536]) { return x + 1 }", true, NULL},
+        {"kernel c(x: bf16[40000, 65536]) { return sum(x, axis=-1) }", true, NULL},
+        {"kernel d(x: u8[2, 64]) { return x + 1 }", true,
+         "x=u8[2,64]:2147483712,1"}, /* few elements, far apart */
+        {"kernel d(x: u8[2, 64]) { return x + 1 }", false, "x=u8[2,64]:2147483,1"},
     };
     for (size_t i = 0; i < STAX_COUNT(rows); i++) {
         struct arena *arena = arena_create();
-        struct cg_kernel *cg = open_kernel(rows[i].kernel, arena);
+        struct cg_request request = {
+            .expr = rows[i].kernel, .args = rows[i].arg != NULL, .arg = &rows[i].arg};
+        struct cg_kernel *cg;
+        if (cg_open(&request, arena, &cg) != STAX_OK) fail_msg("%s", status_message());
         struct device_info device = device_of("sm_90a", arena);
         struct space *space;
         struct plan_values *values;
