@@ -12,6 +12,7 @@
 struct wish {
     enum plan_choice form;
     int64_t rsplit, xblock, yblock, rblock, warps, threads, vec;
+    enum plan_finish finish;
 };
 
 struct wishes {
@@ -107,6 +108,35 @@ static void outer_tile(const struct rule *rule, int64_t *x, int64_t *r)
     }
 }
 
+/* What long rows like on recent GPUs, beside the book's choice: a whole row in registers at 16
+ * elements a lane and at the threads a row of published norm kernels (facts of Hopper 1.2 (4)); for
+ * a split, many short parts that the last block folds. */
+static void along_rows(const struct rule *rule, struct wishes *list, enum plan_choice form,
+                       int64_t parts)
+{
+    int64_t lanes = rule->r <= 3072 ? 32 : rule->r <= 6144 ? 64 : rule->r <= 16384 ? 128 : 256;
+    struct wish whole = {
+        .form = CHOICE_PER, .xblock = 1, .rblock = rule->r, .warps = clamp(rule->r / 512, 1, 32)};
+    struct wish ladder = {.form = CHOICE_PER,
+                          .xblock = clamp(128 / lanes, 1, 4),
+                          .rblock = rule->r,
+                          .warps = lanes <= 128 ? 4 : 8};
+    if (form != CHOICE_SPLIT) {
+        want(list, whole);
+        want(list, ladder);
+        return;
+    }
+    for (int64_t more = 4 * parts; more >= 2 * parts; more /= 2) {
+        int64_t row = rule->r * parts / more;
+        want(list, (struct wish){.form = form,
+                                 .rsplit = more,
+                                 .xblock = 1,
+                                 .rblock = clamp(row, 1, 8192),
+                                 .warps = clamp(row / 256, 1, 16),
+                                 .finish = PLAN_LAST_BLOCK});
+    }
+}
+
 static void looped(const struct rule *rule, struct wishes *list, enum plan_choice form,
                    int64_t parts)
 {
@@ -115,6 +145,7 @@ static void looped(const struct rule *rule, struct wishes *list, enum plan_choic
     outer_tile(rule, &outer_x, &outer_r);
     if (rule->ir->hint == IR_HINT_OUTER) tile(rule, list, form, parts, outer_x, outer_r, 0);
     tile(rule, list, form, parts, rule->r <= 2048 ? 2 : 1, row, 0);
+    if (rule->ir->hint == IR_HINT_INNER) along_rows(rule, list, form, parts);
     if (rule->ir->hint != IR_HINT_OUTER) tile(rule, list, form, parts, outer_x, outer_r, 0);
     tile(rule, list, form, parts, rule->r <= 256 ? 2 * (256 / rule->r) : 1, row, 0);
     tile(rule, list, form, parts, 64, 64, 0);
@@ -213,7 +244,8 @@ static double cost(const struct space *space, uint64_t config, const struct wish
     double sum = strcmp(space_text(space, config, "FORM", form[wish->form]), form[wish->form]) == 0
                      ? 0
                      : 1e5;
-    if (strcmp(space_text(space, config, "FINISH", "two_kernel"), "two_kernel") != 0) sum += 1e4;
+    const char *finish = wish->finish == PLAN_LAST_BLOCK ? "last_block" : "two_kernel";
+    if (strcmp(space_text(space, config, "FINISH", finish), finish) != 0) sum += 1e4;
     for (size_t i = 0; i < STAX_COUNT(number); i++)
         sum += number[i].weight *
                distance((double)space_int(space, config, number[i].name, number[i].want),

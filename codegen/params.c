@@ -160,11 +160,10 @@ static void cuda_reduction(struct maker *m)
         powers(m, KNOB_XBLOCK, clamp(plan_pow2(m->x), 1, 16), clamp(plan_pow2(m->x), 1, 256));
         low = clamp(m->rn / 64, 8, 16), high = clamp(m->rn / 2, low, 128);
     } else {
-        powers(m, KNOB_XBLOCK, 1,
-               clamp(plan_pow2(m->x), 1,
-                     m->rn >= 4096   ? 4
-                     : m->rn >= 1024 ? 8
-                                     : 64));
+        /* Rows a block (chosen): the longer they are, the fewer fill it; several passes over long
+         * rows share what belongs to columns. */
+        int64_t rows = m->rn < 1024 ? 64 : m->rn < 4096 ? 8 : m->split_legal ? 2 : 4;
+        powers(m, KNOB_XBLOCK, 1, clamp(plan_pow2(m->x), 1, rows));
         low = clamp(m->rn / 32, 32, 1024), high = clamp(m->rn / 2, low, 8192);
     }
     if (looped) powers(m, KNOB_RBLOCK, low, high);
