@@ -109,8 +109,9 @@ static void read_record(const uint8_t *record)
 {
     uint32_t kind;
     memcpy(&kind, record, sizeof kind);
-    if ((kind != KIND_KERNEL && kind != KIND_CONCURRENT_KERNEL) || batch.kernels == MAX_RECORDS)
-        return;
+    if (kind != KIND_KERNEL && kind != KIND_CONCURRENT_KERNEL) return;
+    batch.come++;
+    if (batch.kernels == MAX_RECORDS) return;
     struct activity_kernel *kernel = &batch.kernel[batch.kernels++];
     const char *name;
     memcpy(&kernel->start_ns, record + 16, sizeof kernel->start_ns);
