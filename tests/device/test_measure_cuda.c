@@ -217,7 +217,7 @@ static void test_race(void **state)
 {
     struct job fast = job_of(KERNEL(STORE));
     struct job slow = job_of(KERNEL(STORE "for (int t = 0; t < 9; t++) __nanosleep(1000);"));
-    struct job wrong = job_of(KERNEL("if (first) y[i] = s + 1;"));
+    struct job wrong = job_of(KERNEL("if (first) y[i] = s * 1.01f;"));
     const struct job *const jobs[] = {&slow, &wrong, &fast};
     struct trial trials[3];
     if (measure_race(measure, 3, jobs, 31, 3, arena, trials) != STAX_OK)
