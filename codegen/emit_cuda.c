@@ -264,11 +264,12 @@ static void pass_body(struct emit *e, int p, const bool *made)
     const struct ir_kernel *ir = e->k->ir;
     const bool *need = e->k->pass[p].need;
     unsigned dims = 0, store_dims = 0;
-    bool turned = false;
+    bool turned = false, stores = false;
     for (int n = 0; n < ir->nodes; n++) {
         if (!need[n]) continue;
         if (ir->node[n].op == IR_INDEX) dims |= emit_node_dims(&ir->node[n]);
         if (ir->node[n].op == IR_STORE) {
+            stores = true; /* also one to a constant address is masked */
             store_dims |= emit_node_dims(&ir->node[n]);
             if (!cuda_store_wide(e, n)) dims |= emit_node_dims(&ir->node[n]);
         }
@@ -284,7 +285,7 @@ static void pass_body(struct emit *e, int p, const bool *made)
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && cuda_turned(e->k, n)) cuda_tile_put(e, n);
     if (turned) emit_line(e, "__syncthreads();");
-    unsigned masks = (store_dims ? CUDA_MASK_X | CUDA_MASK_B : 0) |
+    unsigned masks = (stores ? CUDA_MASK_X | CUDA_MASK_B : 0) |
                      (p < ir->levels ? CUDA_MASK_B : 0);
     struct scope scope = emit_cuda_open(e, true, true, store_dims | masks, dims);
     for (int n = 0; n < ir->nodes; n++)
