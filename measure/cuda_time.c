@@ -311,7 +311,7 @@ static void own_program(struct backend *backend, enum support_kernel kernel, int
 static bool best_rate(struct backend *backend, enum support_kernel kernel, void **params,
                       double bytes, double *rate, struct verdict *verdict)
 {
-    static const int grids[] = {2, 4, 8, 16};
+    static const int grids[] = {4, 16, 64, 256}; /* blocks a multiprocessor; 256: one chunk each */
     for (size_t g = 0; g < STAX_COUNT(grids); g++) {
         struct cuda_launch launch;
         struct backend_program program;
