@@ -285,8 +285,7 @@ static void pass_body(struct emit *e, int p, const bool *made)
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && cuda_turned(e->k, n)) cuda_tile_put(e, n);
     if (turned) emit_line(e, "__syncthreads();");
-    unsigned masks = (stores ? CUDA_MASK_X | CUDA_MASK_B : 0) |
-                     (p < ir->levels ? CUDA_MASK_B : 0);
+    unsigned masks = (stores ? CUDA_MASK_X | CUDA_MASK_B : 0) | (p < ir->levels ? CUDA_MASK_B : 0);
     struct scope scope = emit_cuda_open(e, true, true, store_dims | masks, dims);
     for (int n = 0; n < ir->nodes; n++)
         if (need[n] && ir->node[n].op == IR_STORE) cuda_store_open(e, n);
