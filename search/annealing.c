@@ -90,7 +90,7 @@ static void advance(struct search *search)
     state->pending = false;
     for (int step = 0; step < STUCK; step++) {
         const uint64_t *near;
-        int count = moves_all(&state->moves, state->at, SPACE_ANY, &near, search->arena);
+        int count = moves_all(&state->moves, state->at, SPACE_ANY, &near);
         if (count == 0) break;
         state->tried = near[rng_below(&search->rng, (uint64_t)count)];
         state->temperature *= state->cooling;

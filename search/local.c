@@ -46,7 +46,7 @@ static void list(struct search *search, enum space_neighbours kind)
 {
     struct local *state = search->state;
     const uint64_t *near;
-    state->listed = moves_all(&state->moves, state->at, kind, &near, search->arena);
+    state->listed = moves_all(&state->moves, state->at, kind, &near);
     if (state->listed > state->room) {
         state->room = 2 * state->listed;
         state->list = ARENA_ARRAY(search->arena, uint64_t, state->room);

@@ -9,11 +9,12 @@ enum {
 
 struct moves moves_make(const struct space *space, struct arena *arena)
 {
-    int params = space_params(space);
-    return (struct moves){.space = space,
-                          .params = params,
-                          .values = ARENA_ARRAY(arena, int, params),
-                          .other = ARENA_ARRAY(arena, int, params)};
+    struct moves moves = {.space = space, .params = space_params(space)};
+    moves.values = ARENA_ARRAY(arena, int, moves.params);
+    moves.other = ARENA_ARRAY(arena, int, moves.params);
+    for (int i = 0; i < moves.params; i++) moves.room += space_param(space, i)->count - 1;
+    moves.near = ARENA_ARRAY(arena, uint64_t, moves.room);
+    return moves;
 }
 
 int moves_most(const struct moves *moves)
@@ -55,16 +56,10 @@ int moves_step(struct moves *moves, uint64_t config, int param, uint64_t *out, i
 }
 
 int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
-              const uint64_t **out, struct arena *arena)
+              const uint64_t **out)
 {
-    int count = space_neighbours(moves->space, config, kind, moves->near, moves->room);
-    if (count > moves->room) {
-        moves->room = 2 * count;
-        moves->near = ARENA_ARRAY(arena, uint64_t, moves->room);
-        count = space_neighbours(moves->space, config, kind, moves->near, moves->room);
-    }
     *out = moves->near;
-    return count;
+    return space_neighbours(moves->space, config, kind, moves->near, moves->room);
 }
 
 uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng)

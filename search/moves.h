@@ -19,9 +19,10 @@ struct moves moves_make(const struct space *space, struct arena *arena);
 int moves_step(struct moves *moves, uint64_t config, int param, uint64_t *out, int capacity);
 int moves_most(const struct moves
                    *moves); /* greatest number of values of a parameter: capacity for moves_step */
-/* All neighbours of a kind, in scratch: *out is valid until the next call. */
+/* All neighbours in one parameter (SPACE_STEP or SPACE_ANY), ascending; *out is valid until the
+ * next call. */
 int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
-              const uint64_t **out, struct arena *arena);
+              const uint64_t **out);
 /* A valid configuration that differs from `config` in up to `count` random parameters; `config`
  * itself when none of a few tries is valid. */
 uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng);

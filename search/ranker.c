@@ -177,7 +177,7 @@ int ranker_propose(struct ranker *ranker, int count, double kappa, uint64_t *con
     for (int e = 0; e < ELITES && e < ranker->finite; e++) {
         const uint64_t *near;
         uint64_t elite = search->memo.record[ranker->order[e]].config;
-        int n = moves_all(&ranker->moves, elite, SPACE_ANY, &near, search->arena);
+        int n = moves_all(&ranker->moves, elite, SPACE_ANY, &near);
         for (int i = 0; i < n && i < NEAR_MOST; i++) enter(ranker, &pool, &inside, near[i]);
     }
     for (int i = 0; i < RANDOM; i++)
@@ -192,7 +192,7 @@ static int steps(struct ranker *ranker, const uint64_t **near)
 {
     struct search *search = ranker->search;
     uint64_t best = search->memo.record[search->memo.best].config;
-    return moves_all(&ranker->moves, best, SPACE_STEP, near, search->arena);
+    return moves_all(&ranker->moves, best, SPACE_STEP, near);
 }
 
 int ranker_unpolished(struct ranker *ranker)
