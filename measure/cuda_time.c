@@ -296,12 +296,12 @@ bool cuda_settle(struct backend *backend, struct verdict *verdict)
 
 /* A program of one of our own kernels, for the ceilings. */
 static void own_program(struct backend *backend, enum support_kernel kernel, int blocks_sm,
-                        void **params, struct cuda_launch *launch, struct backend_program *program)
+                        int threads, void **params, struct cuda_launch *launch, struct backend_program *program)
 {
     *launch = (struct cuda_launch){.function = backend->support[kernel], .params = params};
     launch->config = (struct cuda_launch_config){
         .grid = {(unsigned int)(backend->info->processors * blocks_sm), 1, 1},
-        .block = {512, 1, 1},
+        .block = {(unsigned int)threads, 1, 1},
         .stream = backend->stream,
     };
     *program = (struct backend_program){.cu = backend->cu, .launches = 1, .launch = launch};
@@ -311,12 +311,15 @@ static void own_program(struct backend *backend, enum support_kernel kernel, int
 static bool best_rate(struct backend *backend, enum support_kernel kernel, void **params,
                       double bytes, double *rate, struct verdict *verdict)
 {
-    static const int grids[] = {4, 16, 64, 256}; /* blocks a multiprocessor; 256: one chunk each */
-    for (size_t g = 0; g < STAX_COUNT(grids); g++) {
+    static const struct {
+        int blocks_sm, threads;
+    } shapes[] = {{2, 512}, {4, 512}, {8, 512}, {16, 512}, {64, 512}, {256, 512}, {512, 256}, {128, 1024}};
+    for (size_t g = 0; g < STAX_COUNT(shapes); g++) {
         struct cuda_launch launch;
         struct backend_program program;
         struct backend_slot slot[CEILING_ROUNDS];
-        own_program(backend, kernel, grids[g], params, &launch, &program);
+        own_program(backend, kernel, shapes[g].blocks_sm, shapes[g].threads, params, &launch,
+                    &program);
         for (int i = 0; i < CEILING_ROUNDS; i++)
             slot[i] = (struct backend_slot){.program = &program};
         if (!cuda_time(backend, CEILING_ROUNDS, slot, verdict)) return false;

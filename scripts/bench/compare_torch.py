@@ -62,27 +62,33 @@ class Peer:
             self.modes[mode] = (compiled, time.time() - start)
         self.flush = torch.rand(64 << 20, device="cuda")  # 256 MB, read
 
-    def measure(self, mode, calls=30):
-        compiled = self.modes[mode][0]
-        for _ in range(3):
-            compiled(*self.inputs)
-        torch.cuda.synchronize()
+    def kernels(self, body, calls):
+        """Kernels of `calls` calls of body in the order of their start, as (start, us)."""
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
             for _ in range(calls):
-                self.flush.amax()  # its kernels are not named triton_
-                compiled(*self.inputs)
+                body()
             torch.cuda.synchronize()
-        kernels = [e for e in profile.events() if e.device_type == torch.autograd.DeviceType.CUDA]
-        kernels.sort(key=lambda e: e.time_range.start)
-        total, samples = 0.0, []
-        for e in kernels:
-            if "triton" in e.name:
-                total += e.time_range.elapsed_us()
-            elif total:
-                samples.append(total)
-                total = 0.0
-        samples.append(total)
-        return statistics.median(samples)
+        events = [e for e in profile.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+        return sorted((e.time_range.start, e.time_range.elapsed_us()) for e in events)
+
+    def measure(self, mode, calls=30):
+        """Median over calls of the sum of a call's kernels. Kernels are told apart by their place in a call, never by name: after modules
+        are unloaded CUPTI gives new kernels old names."""
+        compiled = self.modes[mode][0]
+
+        def both():
+            self.flush.amax()
+            compiled(*self.inputs)
+
+        for _ in range(3):
+            both()
+        torch.cuda.synchronize()
+        flushes = len(self.kernels(self.flush.amax, calls))
+        events = self.kernels(both, calls)
+        if flushes % calls or len(events) % calls:
+            raise RuntimeError(f"{len(events)} kernels in {calls} calls, {flushes} of flushes: some were not recorded")
+        call, flush = len(events) // calls, flushes // calls
+        return statistics.median(sum(us for _, us in events[c * call + flush:(c + 1) * call]) for c in range(calls))
 
 
 def stax(args, *more):
