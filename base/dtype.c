@@ -4,7 +4,8 @@
 #include <string.h>
 
 const struct dtype_row dtype_table[DTYPE_COUNT] = {
-#define DTYPE(id, name, bytes, kind, bits, cuda, c) [DTYPE_##id] = {name, bytes, kind, bits, cuda, c},
+#define DTYPE(id, name, bytes, kind, bits, cuda, c) \
+    [DTYPE_##id] = {name, bytes, kind, bits, cuda, c},
 #include "base/dtype.def"
 #undef DTYPE
 };

@@ -25,5 +25,6 @@ struct hash128 hash128_bytes(const void *bytes, size_t length)
 
 void hash128_hex(struct hash128 hash, char hex[33])
 {
-    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)hash.high, (unsigned long long)hash.low);
+    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)hash.high,
+             (unsigned long long)hash.low);
 }

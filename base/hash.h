@@ -1,4 +1,5 @@
-/* Content hashes: 64 bits of XXH3 for keys inside a run, 128 bits where a collision would serve a wrong answer. */
+/* Content hashes: 64 bits of XXH3 for keys inside a run, 128 bits where a collision would serve a
+ * wrong answer. */
 #ifndef STAX_BASE_HASH_H
 #define STAX_BASE_HASH_H
 

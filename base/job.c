@@ -57,7 +57,8 @@ void job_put(struct text *text, const struct job *job)
     text_put_f64(text, job->flop);
 }
 
-/* A count that cannot be right for the bytes left marks the message as bad before anything is allocated. */
+/* A count that cannot be right for the bytes left marks the message as bad before anything is
+ * allocated. */
 static int read_count(struct reader *reader)
 {
     uint32_t count = reader_u32(reader);
@@ -87,13 +88,14 @@ static void get_buffers(struct reader *reader, struct arena *arena, struct job *
         buffer->low = reader_f64(reader);
         buffer->high = reader_f64(reader);
         buffer->seed = reader_u64(reader);
-        if (buffer->role > JOB_REF_SCRATCH || buffer->dtype >= DTYPE_COUNT || buffer->fill > JOB_FILL_INDEX ||
-            buffer->elements < 0)
+        if (buffer->role > JOB_REF_SCRATCH || buffer->dtype >= DTYPE_COUNT ||
+            buffer->fill > JOB_FILL_INDEX || buffer->elements < 0)
             reader->bad = 1;
     }
 }
 
-static void get_launch(struct reader *reader, struct arena *arena, const struct job *job, struct job_launch *launch)
+static void get_launch(struct reader *reader, struct arena *arena, const struct job *job,
+                       struct job_launch *launch)
 {
     launch->entry = read_text(reader, arena);
     for (int k = 0; k < 3; k++) {
@@ -111,17 +113,20 @@ static void get_launch(struct reader *reader, struct arena *arena, const struct 
         arg->i = (int64_t)reader_u64(reader);
         arg->f = reader_f64(reader);
         if (arg->kind > JOB_ARG_F32) reader->bad = 1;
-        if (arg->kind == JOB_ARG_BUFFER && (arg->buffer < 0 || arg->buffer >= job->buffers)) reader->bad = 1;
+        if (arg->kind == JOB_ARG_BUFFER && (arg->buffer < 0 || arg->buffer >= job->buffers))
+            reader->bad = 1;
     }
 }
 
-static void get_program(struct reader *reader, struct arena *arena, const struct job *job, struct job_program *program)
+static void get_program(struct reader *reader, struct arena *arena, const struct job *job,
+                        struct job_program *program)
 {
     program->source = read_text(reader, arena);
     program->options = read_text(reader, arena);
     program->launches = read_count(reader);
     program->launch = ARENA_ARRAY(arena, struct job_launch, program->launches);
-    for (int i = 0; i < program->launches && !reader->bad; i++) get_launch(reader, arena, job, &program->launch[i]);
+    for (int i = 0; i < program->launches && !reader->bad; i++)
+        get_launch(reader, arena, job, &program->launch[i]);
 }
 
 enum stax_status job_get(struct reader *reader, struct arena *arena, struct job *job)
@@ -135,7 +140,8 @@ enum stax_status job_get(struct reader *reader, struct arena *arena, struct job 
     get_program(reader, arena, job, &job->reference);
     job->bytes = reader_f64(reader);
     job->flop = reader_f64(reader);
-    if (reader->bad || job->device > DEVICE_CUDA) STAX_RETURN(STAX_FORMAT, "a job message is damaged");
+    if (reader->bad || job->device > DEVICE_CUDA)
+        STAX_RETURN(STAX_FORMAT, "a job message is damaged");
     return STAX_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Suggestions for misspelt names: edit distance with swaps of neighbours (optimal string alignment), at most a third of the
- * name's length (chosen). */
+/* Suggestions for misspelt names: edit distance with swaps of neighbours (optimal string
+ * alignment), at most a third of the name's length (chosen). */
 #include <string.h>
 
 #include "base/nearest.h"
@@ -19,7 +19,8 @@ static int distance(const char *a, const char *b)
             int least = (now[j - 1] < above[j] ? now[j - 1] : above[j]) + 1;
             int change = above[j - 1] + (a[i - 1] != b[j - 1]);
             now[j] = change < least ? change : least;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < now[j])
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < now[j])
                 now[j] = before[j - 2] + 1;
         }
     }

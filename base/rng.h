@@ -1,5 +1,6 @@
-/* A small seeded random generator (PCG32-like state, splitmix64 output) and a counter-based one for data.
- * Same seed, same numbers on every machine; streams are made by hashing a name into the seed. */
+/* A small seeded random generator (PCG32-like state, splitmix64 output) and a counter-based one for
+ * data. Same seed, same numbers on every machine; streams are made by hashing a name into the seed.
+ */
 #ifndef STAX_BASE_RNG_H
 #define STAX_BASE_RNG_H
 

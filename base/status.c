@@ -29,7 +29,8 @@ enum stax_status status_prefix(enum stax_status status, const char *format, ...)
     int used = vsnprintf(fresh, sizeof fresh, format, args);
     va_end(args);
     if (used < 0) used = 0;
-    if ((size_t)used < sizeof fresh) snprintf(fresh + used, sizeof fresh - (size_t)used, ": %s", message);
+    if ((size_t)used < sizeof fresh)
+        snprintf(fresh + used, sizeof fresh - (size_t)used, ": %s", message);
     memcpy(message, fresh, sizeof message);
     return status;
 }
@@ -41,14 +42,15 @@ const char *status_message(void)
 
 const char *status_name(enum stax_status status)
 {
-    static const char *const names[] = {"ok",    "usage", "not found",   "i/o",       "format",
+    static const char *const names[] = {"ok",     "usage", "not found",   "i/o",       "format",
                                         "device", "limit", "unsupported", "cancelled", "internal"};
     return (size_t)status < STAX_COUNT(names) ? names[status] : "unknown";
 }
 
 _Noreturn void status_abort(const char *file, int line, const char *text)
 {
-    fprintf(stderr, "stax-tune: internal error at %s:%d: %s; please report this with the command line\n", file, line,
-            text);
+    fprintf(stderr,
+            "stax-tune: internal error at %s:%d: %s; please report this with the command line\n",
+            file, line, text);
     abort();
 }

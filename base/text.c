@@ -19,7 +19,8 @@ static void reserve(struct text *text, size_t more)
     if (need <= text->capacity) return;
     size_t capacity = text->capacity ? text->capacity : FIRST_CAPACITY;
     while (capacity < need) capacity *= 2;
-    text->bytes = arena_grow(text->arena, text->bytes, text->bytes ? text->length + 1 : 0, capacity, 1);
+    text->bytes = arena_grow(text->arena, text->bytes, text->bytes ? text->length + 1 : 0, capacity,
+                             1);
     text->capacity = capacity;
 }
 

@@ -19,8 +19,10 @@ enum { FLAG_CACHED = 1, FLAG_VERIFIED = 2, FLAG_ADVERSE = 4, FLAG_SUSPICIOUS = 8
 
 void trial_put(struct text *text, const struct trial *trial)
 {
-    uint32_t flags = (trial->compile.cached ? FLAG_CACHED : 0u) | (trial->verified ? FLAG_VERIFIED : 0u) |
-                     (trial->adverse_verified ? FLAG_ADVERSE : 0u) | (trial->suspicious ? FLAG_SUSPICIOUS : 0u);
+    uint32_t flags = (trial->compile.cached ? FLAG_CACHED : 0u) |
+                     (trial->verified ? FLAG_VERIFIED : 0u) |
+                     (trial->adverse_verified ? FLAG_ADVERSE : 0u) |
+                     (trial->suspicious ? FLAG_SUSPICIOUS : 0u);
     text_put_u32(text, (uint32_t)trial->outcome);
     text_put_u32(text, flags);
     text_put_string(text, trial->message ? trial->message : "");
@@ -33,12 +35,13 @@ void trial_put(struct text *text, const struct trial *trial)
     const int ints[] = {trial->discarded, (int)trial->timer, (int)trial->l2, (int)trial->stage,
                         trial->compile.registers};
     for (size_t i = 0; i < STAX_COUNT(ints); i++) text_put_u32(text, (uint32_t)ints[i]);
-    const int64_t longs[] = {trial->compile.shared_bytes, trial->compile.spill_bytes, trial->compile.stack_bytes,
-                             (int64_t)trial->compile.binary.low, (int64_t)trial->compile.binary.high,
-                             trial->time_unix_ns};
+    const int64_t longs[] = {
+        trial->compile.shared_bytes,         trial->compile.spill_bytes,
+        trial->compile.stack_bytes,          (int64_t)trial->compile.binary.low,
+        (int64_t)trial->compile.binary.high, trial->time_unix_ns};
     for (size_t i = 0; i < STAX_COUNT(longs); i++) text_put_u64(text, (uint64_t)longs[i]);
-    const double reals[] = {trial->compile.seconds, trial->measure_s, trial->error_ratio, trial->clock_mhz,
-                            trial->temperature_c};
+    const double reals[] = {trial->compile.seconds, trial->measure_s, trial->error_ratio,
+                            trial->clock_mhz, trial->temperature_c};
     for (size_t i = 0; i < STAX_COUNT(reals); i++) text_put_f64(text, reals[i]);
 }
 
@@ -78,8 +81,8 @@ enum stax_status trial_get(struct reader *reader, struct arena *arena, struct tr
     trial->error_ratio = reader_f64(reader);
     trial->clock_mhz = reader_f64(reader);
     trial->temperature_c = reader_f64(reader);
-    if (reader->bad || !trial->message || !trial->log || outcome >= OUTCOME_COUNT || timer >= TIMER_COUNT ||
-        l2 >= L2_COUNT || stage >= STAGE_COUNT)
+    if (reader->bad || !trial->message || !trial->log || outcome >= OUTCOME_COUNT ||
+        timer >= TIMER_COUNT || l2 >= L2_COUNT || stage >= STAGE_COUNT)
         STAX_RETURN(STAX_FORMAT, "a trial record is damaged");
     trial->outcome = (enum outcome)outcome;
     trial->timer = (enum timer)timer;

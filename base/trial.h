@@ -1,4 +1,5 @@
-/* What measuring one configuration gave: outcome, samples, compile facts. Crosses from measuring to search and results. */
+/* What measuring one configuration gave: outcome, samples, compile facts. Crosses from measuring to
+ * search and results. */
 #ifndef STAX_BASE_TRIAL_H
 #define STAX_BASE_TRIAL_H
 
@@ -33,9 +34,9 @@ enum trial_stage { STAGE_SEARCH, STAGE_FINAL, STAGE_BENCH, STAGE_COUNT };
 extern const char *const stage_names[STAGE_COUNT];
 
 struct compile_facts {
-    double seconds;      /* wall time of compiling; of the first time when cached */
-    bool cached;         /* came from the cache on disk or from an identical source of this run */
-    int registers;       /* a thread, the greatest of the launches; -1 where unknown */
+    double seconds; /* wall time of compiling; of the first time when cached */
+    bool cached;    /* came from the cache on disk or from an identical source of this run */
+    int registers;  /* a thread, the greatest of the launches; -1 where unknown */
     int64_t shared_bytes, spill_bytes, stack_bytes; /* greatest of the launches; -1 where unknown */
     struct hash128 binary; /* of the cubin or .so text; zero where unknown */
 };
@@ -51,21 +52,24 @@ struct trial {
     enum l2_mode l2;
     enum trial_stage stage;
     struct compile_facts compile;
-    double measure_s;    /* wall time in the worker: load, verify, warm up, time */
-    double error_ratio;  /* greatest |out - ref| / bound seen; <= 1 passes; NAN when not compared */
+    double measure_s;   /* wall time in the worker: load, verify, warm up, time */
+    double error_ratio; /* greatest |out - ref| / bound seen; <= 1 passes; NAN when not compared */
     bool verified, adverse_verified;
-    bool suspicious;     /* below the floor of what the memory could deliver, or below the timer's resolution */
+    bool suspicious; /* below the floor of what the memory could deliver, or below the timer's
+                        resolution */
     double clock_mhz, temperature_c; /* NAN where unknown */
     int64_t time_unix_ns;
-    const char *log;     /* the compiler's log where it says something, else "" */
+    const char *log; /* the compiler's log where it says something, else "" */
 };
 
 void trial_put(struct text *text, const struct trial *trial);
 enum stax_status trial_get(struct reader *reader, struct arena *arena, struct trial *trial);
-/* The time told to strategies: median span in ns over the samples; INFINITY unless the outcome is OK. */
+/* The time told to strategies: median span in ns over the samples; INFINITY unless the outcome is
+ * OK. */
 double trial_time_ns(const struct trial *trial);
 
-/* What a strategy asks for. `fidelity` timed samples in all (stored ones count), or AUTO: the stopping rule decides. */
+/* What a strategy asks for. `fidelity` timed samples in all (stored ones count), or AUTO: the
+ * stopping rule decides. */
 enum { FIDELITY_AUTO = 0 };
 struct ask {
     uint64_t id;     /* counts from 0 in ask order */

@@ -1,4 +1,5 @@
-/* Private seam inside codegen: front (parse, lower, schedule) hands struct cg_kernel to back (space, emit). */
+/* Private seam inside codegen: front (parse, lower, schedule) hands struct cg_kernel to back
+ * (space, emit). */
 #ifndef STAX_CODEGEN_PROGRAM_H
 #define STAX_CODEGEN_PROGRAM_H
 
@@ -6,13 +7,15 @@
 #include "codegen/ir.h"
 
 struct cg_input {
-    int buffer;          /* in program.buffer */
-    double low, high;    /* random fill range; chosen by front: (-1, 1) unless the op needs otherwise */
+    int buffer; /* in program.buffer */
+    double low,
+        high; /* random fill range; chosen by front: (-1, 1) unless the op needs otherwise */
 };
 
 struct cg_kernel {
     const char *name, *problem, *source;
-    struct ir_program program; /* fused, dims merged, tiled; unsplit: forms are the configuration's choice */
+    struct ir_program
+        program; /* fused, dims merged, tiled; unsplit: forms are the configuration's choice */
     int inputs;
     struct cg_input *input;
     const char *graph_text; /* printed tensor graph */

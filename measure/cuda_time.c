@@ -296,7 +296,8 @@ bool cuda_settle(struct backend *backend, struct verdict *verdict)
 
 /* A program of one of our own kernels, for the ceilings. */
 static void own_program(struct backend *backend, enum support_kernel kernel, int blocks_sm,
-                        int threads, void **params, struct cuda_launch *launch, struct backend_program *program)
+                        int threads, void **params, struct cuda_launch *launch,
+                        struct backend_program *program)
 {
     *launch = (struct cuda_launch){.function = backend->support[kernel], .params = params};
     launch->config = (struct cuda_launch_config){
@@ -313,7 +314,8 @@ static bool best_rate(struct backend *backend, enum support_kernel kernel, void 
 {
     static const struct {
         int blocks_sm, threads;
-    } shapes[] = {{2, 512}, {4, 512}, {8, 512}, {16, 512}, {64, 512}, {256, 512}, {512, 256}, {128, 1024}};
+    } shapes[] = {{2, 512},  {4, 512},   {8, 512},   {16, 512},
+                  {64, 512}, {256, 512}, {512, 256}, {128, 1024}};
     for (size_t g = 0; g < STAX_COUNT(shapes); g++) {
         struct cuda_launch launch;
         struct backend_program program;

@@ -1,4 +1,5 @@
-/* Private to the command line: words to options, text to the terminal. Written on stax_tune.h alone. */
+/* Private to the command line: words to options, text to the terminal. Written on stax_tune.h
+ * alone. */
 #ifndef STAX_TUNER_CLI_H
 #define STAX_TUNER_CLI_H
 

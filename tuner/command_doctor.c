@@ -1,7 +1,8 @@
 /* doctor: what was found on this machine. */
 #include "tuner/tuner.h"
 
-enum stax_status command_doctor(stax_tuner *tuner, int count, const char *const *arguments, int *exit_code)
+enum stax_status command_doctor(stax_tuner *tuner, int count, const char *const *arguments,
+                                int *exit_code)
 {
     (void)exit_code;
     if (count) STAX_RETURN(STAX_USAGE, "doctor takes no argument (%s)", arguments[0]);

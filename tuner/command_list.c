@@ -22,10 +22,13 @@ static void list_strategies(stax_tuner *tuner, struct arena *arena)
     int count = search_table(&rows);
     for (int i = 0; i < count; i++) {
         say(tuner, 1, "%-12s %s (%s)\n", rows[i]->name, rows[i]->summary, rows[i]->source);
-        for (const struct search_option *option = rows[i]->options; option && option->name; option++) {
+        for (const struct search_option *option = rows[i]->options; option && option->name;
+             option++) {
             say(tuner, 1, "  --set %s.%s=%s", rows[i]->name, option->name, option->fallback);
-            if (option->kind == SEARCH_OPTION_CHOICE) say(tuner, 1, "  (%s)", option->choices);
-            else say(tuner, 1, "  (%g to %g)", option->low, option->high);
+            if (option->kind == SEARCH_OPTION_CHOICE)
+                say(tuner, 1, "  (%s)", option->choices);
+            else
+                say(tuner, 1, "  (%g to %g)", option->low, option->high);
             say(tuner, 1, "  %s\n", option->help);
         }
     }
@@ -51,7 +54,8 @@ static void list_options(stax_tuner *tuner, struct arena *arena)
 {
     const char *name, *argument, *fallback, *commands, *help;
     for (int i = 0; stax_option_row(i, &name, &argument, &fallback, &commands, &help); i++) {
-        char *left = arena_printf(arena, "--%s%s%s", name, argument ? " " : "", argument ? argument : "");
+        char *left = arena_printf(arena, "--%s%s%s", name, argument ? " " : "",
+                                  argument ? argument : "");
         say(tuner, 1, "  %-40s %s", left, help);
         if (fallback) say(tuner, 1, " [%s]", fallback);
         say(tuner, 1, " (%s)\n", commands);
@@ -68,7 +72,8 @@ static const struct {
     {"options", list_options},
 };
 
-enum stax_status command_list(stax_tuner *tuner, int count, const char *const *arguments, int *exit_code)
+enum stax_status command_list(stax_tuner *tuner, int count, const char *const *arguments,
+                              int *exit_code)
 {
     (void)exit_code;
     for (size_t i = 0; count == 1 && i < STAX_COUNT(lists); i++) {
@@ -78,5 +83,6 @@ enum stax_status command_list(stax_tuner *tuner, int count, const char *const *a
         arena_destroy(arena);
         return STAX_OK;
     }
-    STAX_RETURN(STAX_USAGE, "say what to list: stax-tune list kernels, strategies, devices or options");
+    STAX_RETURN(STAX_USAGE,
+                "say what to list: stax-tune list kernels, strategies, devices or options");
 }

@@ -1,4 +1,5 @@
-/* tune: opens everything, asks the database for the whole answer, else searches, races, records and reports. */
+/* tune: opens everything, asks the database for the whole answer, else searches, races, records and
+ * reports. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -8,8 +9,10 @@
 #include "base/log.h"
 #include "tuner/session.h"
 
-/* Options of the chosen strategy from --set strategy.option=value; those of another strategy are an error, not ignored. */
-static enum stax_status strategy_settings(struct session *session, int *count, const char ***settings)
+/* Options of the chosen strategy from --set strategy.option=value; those of another strategy are an
+ * error, not ignored. */
+static enum stax_status strategy_settings(struct session *session, int *count,
+                                          const char ***settings)
 {
     const struct option_values *set = &session->tuner->option[OPTION_SET];
     *settings = ARENA_ARRAY(session->arena, const char *, set->count);
@@ -19,8 +22,8 @@ static enum stax_status strategy_settings(struct session *session, int *count, c
         size_t length = dot ? (size_t)(dot - set->text[i]) : 0;
         if (!dot || strlen(session->strategy->name) != length ||
             strncmp(session->strategy->name, set->text[i], length) != 0)
-            STAX_RETURN(STAX_USAGE, "--set %s: the strategy is %s, so write --set %s.OPTION=VALUE", set->text[i],
-                        session->strategy->name, session->strategy->name);
+            STAX_RETURN(STAX_USAGE, "--set %s: the strategy is %s, so write --set %s.OPTION=VALUE",
+                        set->text[i], session->strategy->name, session->strategy->name);
         (*settings)[(*count)++] = dot + 1;
     }
     return STAX_OK;
@@ -57,25 +60,30 @@ static enum stax_status open_search(struct session *session)
                                      .budget_configs = session->budget.configs,
                                      .quantile = quantile,
                                      .confidence = confidence};
-    STAX_TRY(search_open(session->strategy, &problem, count, settings, session->arena, &session->search));
+    STAX_TRY(search_open(session->strategy, &problem, count, settings, session->arena,
+                         &session->search));
     session->settings = search_settings(session->search, session->arena);
     return STAX_OK;
 }
 
-/* What makes two runs the same question (book algorithm 9.1 line 1: source and candidate set; and how it is asked). */
+/* What makes two runs the same question (book algorithm 9.1 line 1: source and candidate set; and
+ * how it is asked). */
 static const char *question(struct session *session)
 {
     const struct setup *setup = &session->setup;
     struct text text = text_make(session->arena);
     struct arena *scratch = arena_create();
-    text_printf(&text, "%s\n%s\n%s\n%s\n%s\n", STAX_VERSION, setup->problem, setup->source, setup->device->uuid,
-                setup->device->driver);
-    text_printf(&text, "%s\n%s\n%s\n%s\n%llu\n%s\n", setup->device->compiler, measure_protocol(setup->measure),
-                session->strategy->name, session->settings, (unsigned long long)setup->seed, session->budget.text);
+    text_printf(&text, "%s\n%s\n%s\n%s\n%s\n", STAX_VERSION, setup->problem, setup->source,
+                setup->device->uuid, setup->device->driver);
+    text_printf(&text, "%s\n%s\n%s\n%s\n%llu\n%s\n", setup->device->compiler,
+                measure_protocol(setup->measure), session->strategy->name, session->settings,
+                (unsigned long long)setup->seed, session->budget.text);
     text_printf(&text, "%s\n%s\n%s\n", option_text(session->tuner, OPTION_SPILL_LIMIT),
-                option_text(session->tuner, OPTION_QUANTILE), option_text(session->tuner, OPTION_CONFIDENCE));
+                option_text(session->tuner, OPTION_QUANTILE),
+                option_text(session->tuner, OPTION_CONFIDENCE));
     for (int i = 0; i < setup->candidates.count; i++) {
-        struct job *job; /* the emitted text of the candidates: a changed emitter asks a new question */
+        struct job
+            *job; /* the emitted text of the candidates: a changed emitter asks a new question */
         if (setup_job(setup, setup->candidates.config[i], scratch, &job) != STAX_OK) continue;
         char hex[33];
         hash128_hex(job_hash(job), hex);
@@ -84,7 +92,8 @@ static const char *question(struct session *session)
     for (int i = 0; i < space_params(setup->space); i++) {
         const struct param *param = space_param(setup->space, i);
         text_printf(&text, "%s:", param->name);
-        for (int k = 0; k < param->count; k++) text_printf(&text, " %s", value_text(&param->values[k], scratch));
+        for (int k = 0; k < param->count; k++)
+            text_printf(&text, " %s", value_text(&param->values[k], scratch));
         text_add(&text, "\n");
     }
     for (int i = 0; i < space_constraints(setup->space); i++)
@@ -122,7 +131,8 @@ static enum stax_status begin_run(struct session *session, const char *key)
     return run_begin(session->db, &info, session->arena, &session->run);
 }
 
-/* Counts the stored run's configurations by outcome, each once, and finds the race's samples of the default. */
+/* Counts the stored run's configurations by outcome, each once, and finds the race's samples of the
+ * default. */
 static enum stax_status recount(struct session *session, const char *key)
 {
     struct stored_run *runs;
@@ -130,16 +140,20 @@ static enum stax_status recount(struct session *session, const char *key)
     uint64_t run_count, count, at = UINT64_MAX;
     STAX_TRY(db_runs(session->db, session->arena, &runs, &run_count));
     for (uint64_t i = 0; i < run_count; i++)
-        if (runs[i].result.complete && runs[i].info.key && strcmp(runs[i].info.key, key) == 0) at = i;
+        if (runs[i].result.complete && runs[i].info.key && strcmp(runs[i].info.key, key) == 0)
+            at = i;
     if (at == UINT64_MAX) return STAX_OK;
     STAX_TRY(db_trials(session->db, runs[at].id, session->arena, &trials, &count));
-    struct hash128 standard = space_config_hash(session->setup.space, session->setup.candidates.config[0]);
+    struct hash128 standard = space_config_hash(session->setup.space,
+                                                session->setup.candidates.config[0]);
     for (uint64_t i = 0; i < count; i++) {
         const struct trial *trial = &trials[i].trial;
         bool seen = false;
-        for (uint64_t k = 0; k < i && !seen; k++) seen = hash128_equal(trials[k].config, trials[i].config);
+        for (uint64_t k = 0; k < i && !seen; k++)
+            seen = hash128_equal(trials[k].config, trials[i].config);
         if (!seen) session->by_outcome[trial->outcome]++, session->configs++;
-        if (trial->stage == STAGE_FINAL && trial->samples > 1 && hash128_equal(trials[i].config, standard))
+        if (trial->stage == STAGE_FINAL && trial->samples > 1 &&
+            hash128_equal(trials[i].config, standard))
             session->standard_summary = stats_summary(trial->span_ns, trial->samples, 0.95);
     }
     session->from_db = session->configs;
@@ -155,16 +169,17 @@ static enum stax_status answer_from_database(struct session *session, const char
     STAX_TRY(db_find_run(session->db, key, session->arena, &result, &found));
     if (!found || !result.has_best) return STAX_OK;
     uint64_t config;
-    if (space_parse_config(session->setup.space, result.best_text, session->setup.candidates.config[0], &config) !=
-        STAX_OK)
+    if (space_parse_config(session->setup.space, result.best_text,
+                           session->setup.candidates.config[0], &config) != STAX_OK)
         return STAX_OK; /* a space that changed under the same key cannot answer: search again */
     session->answered = true;
     session->best_config = config;
     STAX_TRY(session_entry(session, config, &session->best));
-    session->best_summary = (struct summary){.n = 1, .median = result.best_ns, .low = result.best_low_ns,
-                                             .high = result.best_high_ns};
+    session->best_summary = (struct summary){
+        .n = 1, .median = result.best_ns, .low = result.best_low_ns, .high = result.best_high_ns};
     session->standard_summary = (struct summary){.n = isfinite(result.default_ns) ? 1 : 0,
-                                                 .median = result.default_ns, .low = result.default_ns,
+                                                 .median = result.default_ns,
+                                                 .low = result.default_ns,
                                                  .high = result.default_ns};
     session->tie = config == session->setup.candidates.config[0];
     session->configs = 0;
@@ -221,7 +236,8 @@ static enum stax_status tune(struct session *session)
     stax_tuner *tuner = session->tuner;
     STAX_TRY(find_strategy(session));
     struct setup kernel_only = {0};
-    STAX_TRY(setup_kernel(tuner, session->arena, &kernel_only)); /* a mistake in the text shows before anything starts */
+    STAX_TRY(setup_kernel(tuner, session->arena,
+                          &kernel_only)); /* a mistake in the text shows before anything starts */
     STAX_TRY(db_open(option_text(tuner, OPTION_DB), true, session->arena, &session->db));
     STAX_TRY(setup_open(tuner, session->arena, starting, session, &session->setup));
     STAX_TRY(budget_parse(tuner, space_count(session->setup.space), &session->budget));
@@ -229,7 +245,8 @@ static enum stax_status tune(struct session *session)
     const char *key = question(session);
     if (!session->setup.replay) STAX_TRY(answer_from_database(session, key));
     if (session->answered) {
-        say(tuner, 2, "the database holds this very run: nothing is measured; --fresh measures again\n");
+        say(tuner, 2,
+            "the database holds this very run: nothing is measured; --fresh measures again\n");
         return session_report(session);
     }
     if (!session->setup.replay) STAX_TRY(begin_run(session, key));
@@ -241,21 +258,26 @@ static enum stax_status tune(struct session *session)
     return session_report(session);
 }
 
-enum stax_status command_tune(stax_tuner *tuner, int count, const char *const *arguments, int *exit_code)
+enum stax_status command_tune(stax_tuner *tuner, int count, const char *const *arguments,
+                              int *exit_code)
 {
-    if (count) STAX_RETURN(STAX_USAGE, "unexpected argument %s; options begin with --", arguments[0]);
+    if (count)
+        STAX_RETURN(STAX_USAGE, "unexpected argument %s; options begin with --", arguments[0]);
     struct arena *arena = arena_create();
     struct session session = {.tuner = tuner, .arena = arena, .started_s = now_s()};
     enum stax_status status = tune(&session);
-    if (status != STAX_OK && session.run) { /* what was measured is kept; the reason stays the message */
+    if (status != STAX_OK &&
+        session.run) { /* what was measured is kept; the reason stays the message */
         char *reason = arena_text(arena, status_message());
         session.stopped = true;
         if (end_run(&session) != STAX_OK) log_write(LOG_WARNING, "%s", status_message());
         status_set(status, "%s", reason);
     }
     if (status == STAX_OK) {
-        if (session.stopped) *exit_code = STAX_EXIT_INTERRUPTED;
-        else if (!session.best) *exit_code = STAX_EXIT_NOTHING;
+        if (session.stopped)
+            *exit_code = STAX_EXIT_INTERRUPTED;
+        else if (!session.best)
+            *exit_code = STAX_EXIT_NOTHING;
     }
     setup_close(&session.setup);
     db_close(session.db);

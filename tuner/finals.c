@@ -1,7 +1,8 @@
 /* The end of a run: adverse inputs for the leaders, an interleaved race, the verdict.
  *
- * Search samples were taken at different times and drift by 1-3 %; paired rounds decide a 1 % difference where sequential ones
- * cannot (docs/measuring.md). Candidate 0 wins ties, so a tuned result is never slower than the heuristic one beyond noise. */
+ * Search samples were taken at different times and drift by 1-3 %; paired rounds decide a 1 %
+ * difference where sequential ones cannot (docs/measuring.md). Candidate 0 wins ties, so a tuned
+ * result is never slower than the heuristic one beyond noise. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,11 @@
 #include "tuner/session.h"
 
 enum {
-    FINALISTS = 6,     /* chosen: 5 leaders and candidate 0 */
-    RACE_ROUNDS = 31,  /* paired rounds; 30 and odd, so that the median is a sample */
+    FINALISTS = 6,    /* chosen: 5 leaders and candidate 0 */
+    RACE_ROUNDS = 31, /* paired rounds; 30 and odd, so that the median is a sample */
 };
-static const double TIE_FRAC = 0.005; /* differences below 0.5 % are ties (nvbench-compare: clear gap) */
+static const double TIE_FRAC =
+    0.005; /* differences below 0.5 % are ties (nvbench-compare: clear gap) */
 
 struct leader {
     struct entry *entry;
@@ -44,9 +46,10 @@ static int leaders(struct session *session, struct arena *arena, struct leader *
     return count;
 }
 
-/* Takes leaders from the fastest on until enough have passed on adverse inputs too; candidate 0 is always among them if it passes. */
-static enum stax_status choose(struct session *session, const struct leader *list, int count, struct leader *final,
-                               int *finals)
+/* Takes leaders from the fastest on until enough have passed on adverse inputs too; candidate 0 is
+ * always among them if it passes. */
+static enum stax_status choose(struct session *session, const struct leader *list, int count,
+                               struct leader *final, int *finals)
 {
     *finals = 0;
     for (int i = 0; i < count; i++) {
@@ -54,8 +57,12 @@ static enum stax_status choose(struct session *session, const struct leader *lis
         if (*finals >= FINALISTS - 1 && !standard) continue;
         struct entry *entry = list[i].entry;
         if (!entry->trial.adverse_verified && !session->setup.replay) {
-            struct measure_plan plan = {.samples = 1, .verify = true, .adverse = true, .stage = STAGE_FINAL,
-                                        .config = space_config_hash(session->setup.space, list[i].config)};
+            struct measure_plan plan = {
+                .samples = 1,
+                .verify = true,
+                .adverse = true,
+                .stage = STAGE_FINAL,
+                .config = space_config_hash(session->setup.space, list[i].config)};
             STAX_TRY(session_measure(session, entry, &plan));
         }
         if (entry->trial.outcome == OUTCOME_OK) final[(*finals)++] = list[i];
@@ -106,20 +113,23 @@ static enum stax_status judge(struct session *session, const struct leader *fina
     }
     session->tie = best == standard;
     session->best = final[best].entry;
-    session->best_config = best == standard ? session->setup.candidates.config[0] : final[best].config;
+    session->best_config = best == standard ? session->setup.candidates.config[0]
+                                            : final[best].config;
     session->best_summary = stats_summary(race[best].span_ns, race[best].samples, 0.95);
     if (standard >= 0)
-        session->standard_summary = stats_summary(race[standard].span_ns, race[standard].samples, 0.95);
+        session->standard_summary = stats_summary(race[standard].span_ns, race[standard].samples,
+                                                  0.95);
     for (int i = 0; i < finals && session->run; i++) {
         if (race[i].outcome != OUTCOME_OK || i == best) continue;
         struct summary ratio = ratio_of(&race[i], &race[best], arena);
-        STAX_TRY(run_pair(session->run, final[i].config, session->best_config, ratio.n, ratio.median, ratio.low,
-                          ratio.high));
+        STAX_TRY(run_pair(session->run, final[i].config, session->best_config, ratio.n,
+                          ratio.median, ratio.low, ratio.high));
     }
     return STAX_OK;
 }
 
-static enum stax_status run_race(struct session *session, const struct leader *final, int finals, struct arena *arena)
+static enum stax_status run_race(struct session *session, const struct leader *final, int finals,
+                                 struct arena *arena)
 {
     const struct job **jobs = ARENA_ARRAY(arena, const struct job *, finals);
     struct trial *race = ARENA_ARRAY(arena, struct trial, finals);
@@ -129,29 +139,36 @@ static enum stax_status run_race(struct session *session, const struct leader *f
         jobs[i] = job;
     }
     session_progress(session, "finals", true);
-    STAX_TRY(measure_race(session->setup.measure, finals, jobs, RACE_ROUNDS, session->setup.seed, arena, race));
+    STAX_TRY(measure_race(session->setup.measure, finals, jobs, RACE_ROUNDS, session->setup.seed,
+                          arena, race));
     for (int i = 0; i < finals; i++) {
         race[i].stage = STAGE_FINAL;
         if (session->run)
-            STAX_TRY(run_trial(session->run, final[i].config, final[i].entry->job_hash, RACE_ROUNDS, &race[i]));
+            STAX_TRY(run_trial(session->run, final[i].config, final[i].entry->job_hash, RACE_ROUNDS,
+                               &race[i]));
         if (race[i].outcome != OUTCOME_OK)
             log_write(LOG_WARNING, "a finalist failed in the race: %s", race[i].message);
     }
     return judge(session, final, finals, race, arena);
 }
 
-/* Nothing passed: the configuration that surely fits is measured, so that there is a result if there can be one. */
+/* Nothing passed: the configuration that surely fits is measured, so that there is a result if
+ * there can be one. */
 static enum stax_status try_safe(struct session *session)
 {
     struct entry *entry;
     STAX_TRY(session_entry(session, session->setup.candidates.safe, &entry));
     if (entry->known) return STAX_OK;
-    struct measure_plan plan = {.verify = true, .adverse = true, .stage = STAGE_SEARCH,
-                                .config = space_config_hash(session->setup.space, session->setup.candidates.safe)};
+    struct measure_plan plan = {
+        .verify = true,
+        .adverse = true,
+        .stage = STAGE_SEARCH,
+        .config = space_config_hash(session->setup.space, session->setup.candidates.safe)};
     return session_measure(session, entry, &plan);
 }
 
-/* Candidate 0 is always measured, also when the search never asked for it: the comparison needs it. */
+/* Candidate 0 is always measured, also when the search never asked for it: the comparison needs it.
+ */
 static enum stax_status measure_standard(struct session *session)
 {
     uint64_t config = session->setup.candidates.config[0];
@@ -159,7 +176,8 @@ static enum stax_status measure_standard(struct session *session)
     STAX_TRY(session_entry(session, config, &entry));
     session->standard = entry;
     if (entry->known || session->tuner->interrupted) return STAX_OK;
-    struct measure_plan plan = {.verify = true, .stage = STAGE_SEARCH,
+    struct measure_plan plan = {.verify = true,
+                                .stage = STAGE_SEARCH,
                                 .config = space_config_hash(session->setup.space, config)};
     return session_measure(session, entry, &plan);
 }
@@ -179,12 +197,14 @@ enum stax_status session_finals(struct session *session)
     if (count > 0) { /* what stands if the finals are cut short */
         session->best = list[0].entry;
         session->best_config = list[0].config;
-        session->best_summary = stats_summary(list[0].entry->trial.span_ns, list[0].entry->trial.samples, 0.95);
+        session->best_summary = stats_summary(list[0].entry->trial.span_ns,
+                                              list[0].entry->trial.samples, 0.95);
     }
     if (session->standard && session->standard->known)
-        session->standard_summary =
-            stats_summary(session->standard->trial.span_ns,
-                          session->standard->trial.outcome == OUTCOME_OK ? session->standard->trial.samples : 0, 0.95);
+        session->standard_summary = stats_summary(
+            session->standard->trial.span_ns,
+            session->standard->trial.outcome == OUTCOME_OK ? session->standard->trial.samples : 0,
+            0.95);
     if (status == STAX_OK && count > 0 && !session->tuner->interrupted) {
         status = choose(session, list, count, final, &finals);
         if (status == STAX_OK && finals == 0) session->best = NULL;

@@ -19,8 +19,8 @@ static const struct option_row option_table[OPTION_COUNT] = {
 #undef OPTION
 };
 
-int stax_option_row(int row, const char **name, const char **argument, const char **fallback, const char **commands,
-                    const char **help)
+int stax_option_row(int row, const char **name, const char **argument, const char **fallback,
+                    const char **commands, const char **help)
 {
     if (row < 0 || row >= OPTION_COUNT) return 0;
     *name = option_table[row].name;
@@ -42,9 +42,10 @@ static enum stax_status set_option(stax_tuner *tuner, const char *name, const ch
             STAX_RETURN(STAX_USAGE, "--%s needs a value: --%s %s", name, name, row->argument);
         if (!row->argument && value) STAX_RETURN(STAX_USAGE, "--%s takes no value", name);
         struct option_values *values = &tuner->option[i];
-        if (values->count && !row->repeat) values->count = 0; /* the last one counts, as in most programs */
-        values->text = arena_grow(tuner->arena, values->text, (size_t)values->count, (size_t)values->count + 1,
-                                  sizeof *values->text);
+        if (values->count && !row->repeat)
+            values->count = 0; /* the last one counts, as in most programs */
+        values->text = arena_grow(tuner->arena, values->text, (size_t)values->count,
+                                  (size_t)values->count + 1, sizeof *values->text);
         values->text[values->count++] = arena_text(tuner->arena, value ? value : "");
         return STAX_OK;
     }
@@ -71,32 +72,35 @@ const char *option_text(const stax_tuner *tuner, enum option option)
     return values->count ? values->text[values->count - 1] : option_table[option].fallback;
 }
 
-enum stax_status option_int(const stax_tuner *tuner, enum option option, int64_t low, int64_t high, int64_t *value)
+enum stax_status option_int(const stax_tuner *tuner, enum option option, int64_t low, int64_t high,
+                            int64_t *value)
 {
     const char *text = option_text(tuner, option);
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
     if (end == text || *end || errno || number < low || number > high)
-        STAX_RETURN(STAX_USAGE, "--%s %s: give a whole number from %lld to %lld", option_table[option].name, text,
-                    (long long)low, (long long)high);
+        STAX_RETURN(STAX_USAGE, "--%s %s: give a whole number from %lld to %lld",
+                    option_table[option].name, text, (long long)low, (long long)high);
     *value = number;
     return STAX_OK;
 }
 
-enum stax_status option_real(const stax_tuner *tuner, enum option option, double low, double high, double *value)
+enum stax_status option_real(const stax_tuner *tuner, enum option option, double low, double high,
+                             double *value)
 {
     const char *text = option_text(tuner, option);
     char *end;
     double number = strtod(text, &end);
     if (end == text || *end || !(number >= low && number <= high))
-        STAX_RETURN(STAX_USAGE, "--%s %s: give a number from %g to %g", option_table[option].name, text, low, high);
+        STAX_RETURN(STAX_USAGE, "--%s %s: give a number from %g to %g", option_table[option].name,
+                    text, low, high);
     *value = number;
     return STAX_OK;
 }
 
-enum stax_status option_choice(const stax_tuner *tuner, enum option option, const char *const *names, int count,
-                               int absent, int *value)
+enum stax_status option_choice(const stax_tuner *tuner, enum option option,
+                               const char *const *names, int count, int absent, int *value)
 {
     *value = absent;
     const char *text = option_text(tuner, option);
@@ -109,8 +113,8 @@ enum stax_status option_choice(const stax_tuner *tuner, enum option option, cons
     }
     enum stax_status status = STAX_OK;
     if (*value == absent)
-        status = status_set(STAX_USAGE, "--%s %s: choose one of %s", option_table[option].name, text,
-                            text_string(&list));
+        status = status_set(STAX_USAGE, "--%s %s: choose one of %s", option_table[option].name,
+                            text, text_string(&list));
     arena_destroy(scratch);
     return status;
 }

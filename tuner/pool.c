@@ -35,7 +35,8 @@ static struct entry *entry_of_job(struct session *session, struct hash128 hash)
 size_t config_slot_of(const struct session *session, uint64_t config)
 {
     size_t at = rng_mix(config) % session->config_slots;
-    while (session->config_entry[at] && session->config_key[at] != config) at = (at + 1) % session->config_slots;
+    while (session->config_entry[at] && session->config_key[at] != config)
+        at = (at + 1) % session->config_slots;
     return at;
 }
 
@@ -77,7 +78,8 @@ enum stax_status session_entry(struct session *session, uint64_t config, struct 
     return STAX_OK;
 }
 
-/* Keeps every sample; the latest bad outcome counts, since a configuration that failed once is never best. */
+/* Keeps every sample; the latest bad outcome counts, since a configuration that failed once is
+ * never best. */
 void entry_merge(struct session *session, struct entry *entry, const struct trial *trial)
 {
     struct trial *into = &entry->trial;
@@ -86,7 +88,8 @@ void entry_merge(struct session *session, struct entry *entry, const struct tria
     double *span = ARENA_ARRAY(session->arena, double, total);
     double *sum = ARENA_ARRAY(session->arena, double, total);
     for (int i = 0; i < have; i++) span[i] = into->span_ns[i], sum[i] = into->sum_ns[i];
-    for (int i = 0; i < trial->samples; i++) span[have + i] = trial->span_ns[i], sum[have + i] = trial->sum_ns[i];
+    for (int i = 0; i < trial->samples; i++)
+        span[have + i] = trial->span_ns[i], sum[have + i] = trial->sum_ns[i];
     bool was_bad = entry->known && into->outcome != OUTCOME_OK;
     struct trial before = *into;
     *into = *trial;

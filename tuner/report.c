@@ -26,19 +26,22 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *timed_json(const struct session *session, uint64_t config, const struct summary *summary, bool rates)
+static json_t *timed_json(const struct session *session, uint64_t config,
+                          const struct summary *summary, bool rates)
 {
     if (summary->n == 0 || !isfinite(summary->median)) return json_null();
     json_t *object = json_object();
     json_object_set_new(object, "config", config_json(session, config));
     json_object_set_new(object, "time_us", json_real(summary->median / 1e3));
-    json_object_set_new(object, "ci_us",
-                        json_pack("[o,o]", real_or_null(summary->low / 1e3), real_or_null(summary->high / 1e3)));
+    json_object_set_new(
+        object, "ci_us",
+        json_pack("[o,o]", real_or_null(summary->low / 1e3), real_or_null(summary->high / 1e3)));
     if (rates) {
         double bytes_s = session->setup.bytes / (summary->median * 1e-9);
         double copy = session->setup.device->copy_bytes_s;
         json_object_set_new(object, "gbps", json_real(bytes_s / 1e9));
-        json_object_set_new(object, "frac_of_roof", copy > 0 ? json_real(bytes_s / copy) : json_null());
+        json_object_set_new(object, "frac_of_roof",
+                            copy > 0 ? json_real(bytes_s / copy) : json_null());
     }
     return object;
 }
@@ -51,28 +54,33 @@ static json_t *document(const struct session *session)
     json_object_set_new(root, "device", json_string(session->setup.device->name));
     json_object_set_new(root, "strategy", json_string(session->strategy->name));
     json_object_set_new(root, "seed", json_integer((json_int_t)session->setup.seed));
-    json_object_set_new(root, "best",
-                        session->best ? timed_json(session, session->best_config, &session->best_summary, true)
-                                      : json_null());
+    json_object_set_new(
+        root, "best",
+        session->best ? timed_json(session, session->best_config, &session->best_summary, true)
+                      : json_null());
     json_object_set_new(root, "default",
-                        timed_json(session, session->setup.candidates.config[0], &session->standard_summary, false));
+                        timed_json(session, session->setup.candidates.config[0],
+                                   &session->standard_summary, false));
     json_t *outcomes = json_object();
     for (int i = 0; i < OUTCOME_COUNT; i++)
         if (session->by_outcome[i])
-            json_object_set_new(outcomes, outcome_table[i].name, json_integer((json_int_t)session->by_outcome[i]));
+            json_object_set_new(outcomes, outcome_table[i].name,
+                                json_integer((json_int_t)session->by_outcome[i]));
     json_object_set_new(root, "trials",
-                        json_pack("{s:I,s:I,s:I,s:o}", "total", (json_int_t)session->configs, "measured",
-                                  (json_int_t)session->measured, "from_db", (json_int_t)session->from_db,
-                                  "by_outcome", outcomes));
+                        json_pack("{s:I,s:I,s:I,s:o}", "total", (json_int_t)session->configs,
+                                  "measured", (json_int_t)session->measured, "from_db",
+                                  (json_int_t)session->from_db, "by_outcome", outcomes));
     json_object_set_new(root, "space",
-                        json_pack("{s:f,s:I}", "total", space_cartesian(session->setup.space), "valid",
-                                  (json_int_t)space_count(session->setup.space)));
+                        json_pack("{s:f,s:I}", "total", space_cartesian(session->setup.space),
+                                  "valid", (json_int_t)space_count(session->setup.space)));
     json_object_set_new(root, "elapsed_s", json_real(now_s() - session->started_s));
-    json_object_set_new(root, "timer", json_string(timer_names[measure_timer(session->setup.measure)]));
+    json_object_set_new(root, "timer",
+                        json_string(timer_names[measure_timer(session->setup.measure)]));
     json_object_set_new(root, "l2", json_string(l2_names[measure_l2(session->setup.measure)]));
     json_object_set_new(root, "claim", session->claim ? json_string(session->claim) : json_null());
     json_object_set_new(root, "interrupted", json_boolean(session->stopped));
-    json_object_set_new(root, "database", session->db ? json_string(db_path(session->db)) : json_null());
+    json_object_set_new(root, "database",
+                        session->db ? json_string(db_path(session->db)) : json_null());
     return root;
 }
 
@@ -81,10 +89,12 @@ static void say_timed(struct session *session, int stream, const char *label, ui
 {
     double copy = session->setup.device->copy_bytes_s;
     double bytes_s = session->setup.bytes / (summary->median * 1e-9);
-    say(session->tuner, stream, "%-8s %s  [%s, %s]  %.1f GB/s", label, time_text(summary->median, arena),
-        time_text(summary->low, arena), time_text(summary->high, arena), bytes_s / 1e9);
+    say(session->tuner, stream, "%-8s %s  [%s, %s]  %.1f GB/s", label,
+        time_text(summary->median, arena), time_text(summary->low, arena),
+        time_text(summary->high, arena), bytes_s / 1e9);
     if (copy > 0) say(session->tuner, stream, "  %.1f %% of copy bandwidth", 100 * bytes_s / copy);
-    say(session->tuner, stream, "\n         %s\n", space_config_text(session->setup.space, config, arena));
+    say(session->tuner, stream, "\n         %s\n",
+        space_config_text(session->setup.space, config, arena));
 }
 
 static void say_outcomes(struct session *session, int stream, struct arena *arena)
@@ -94,7 +104,8 @@ static void say_outcomes(struct session *session, int stream, struct arena *aren
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         if (!session->by_outcome[i]) continue;
         cells[3 * rows] = outcome_table[i].name;
-        cells[3 * rows + 1] = arena_printf(arena, "%llu", (unsigned long long)session->by_outcome[i]);
+        cells[3 * rows + 1] = arena_printf(arena, "%llu",
+                                           (unsigned long long)session->by_outcome[i]);
         cells[3 * rows + 2] = outcome_table[i].text;
         rows++;
     }
@@ -105,8 +116,11 @@ static void say_result(struct session *session, int stream, struct arena *arena)
 {
     stax_tuner *tuner = session->tuner;
     const struct setup *setup = &session->setup;
-    say(tuner, stream, "%s on %s, strategy %s\n", setup->problem, setup->device->name, session->strategy->name);
-    say(tuner, stream, "timer %s, L2 %s; space %llu valid of %.0f; %llu configs, %llu measured, %llu from the database\n\n",
+    say(tuner, stream, "%s on %s, strategy %s\n", setup->problem, setup->device->name,
+        session->strategy->name);
+    say(tuner, stream,
+        "timer %s, L2 %s; space %llu valid of %.0f; %llu configs, %llu measured, %llu from the "
+        "database\n\n",
         timer_names[measure_timer(setup->measure)], l2_names[measure_l2(setup->measure)],
         (unsigned long long)space_count(setup->space), space_cartesian(setup->space),
         (unsigned long long)session->configs, (unsigned long long)session->measured,
@@ -119,17 +133,22 @@ static void say_result(struct session *session, int stream, struct arena *arena)
         say(tuner, stream, "best     none: nothing passed verification\n");
     }
     if (session->standard_summary.n > 0) {
-        say_timed(session, stream, "default", setup->candidates.config[0], &session->standard_summary, arena);
+        say_timed(session, stream, "default", setup->candidates.config[0],
+                  &session->standard_summary, arena);
         if (session->best)
-            say(tuner, stream, "speed-up %.3f%s\n", session->standard_summary.median / session->best_summary.median,
+            say(tuner, stream, "speed-up %.3f%s\n",
+                session->standard_summary.median / session->best_summary.median,
                 session->tie ? " (nothing was faster beyond noise; the default wins ties)" : "");
     } else {
         say(tuner, stream, "default  failed\n");
     }
     if (measure_l2(setup->measure) == L2_WARM && setup->bytes < (double)setup->device->l2_bytes)
-        say(tuner, stream, "note     L2 warm: the data stays in cache, so the rate may pass the copy bandwidth of memory\n");
+        say(tuner, stream,
+            "note     L2 warm: the data stays in cache, so the rate may pass the copy bandwidth of "
+            "memory\n");
     if (session->claim) say(tuner, stream, "claim    %s\n", session->claim);
-    if (session->stopped) say(tuner, stream, "stopped by a signal; everything measured so far is kept\n");
+    if (session->stopped)
+        say(tuner, stream, "stopped by a signal; everything measured so far is kept\n");
     if (session->db) say(tuner, stream, "database %s\n", db_path(session->db));
 }
 

@@ -1,4 +1,5 @@
-/* The search loop: asks go to the pool, the database or the device; tells come back in ask order. */
+/* The search loop: asks go to the pool, the database or the device; tells come back in ask order.
+ */
 #include "tuner/session.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* "30s" seconds, "200" configurations, "10%" of the valid space; without one: 200 configurations or 60 s. */
+/* "30s" seconds, "200" configurations, "10%" of the valid space; without one: 200 configurations or
+ * 60 s. */
 enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *budget)
 {
     const char *text = option_text(tuner, OPTION_BUDGET);
@@ -33,18 +35,24 @@ enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *
         if (strcmp(end, "%") == 0 && number <= 100)
             return budget->configs = (uint64_t)ceil(number / 100 * (double)valid), STAX_OK;
     }
-    STAX_RETURN(STAX_USAGE, "--budget %s: give seconds (30s), configurations (200) or a share of the space (10%%)", text);
+    STAX_RETURN(
+        STAX_USAGE,
+        "--budget %s: give seconds (30s), configurations (200) or a share of the space (10%%)",
+        text);
 }
 
 void session_progress(struct session *session, const char *phase, bool force)
 {
     stax_tuner *tuner = session->tuner;
     double now = now_s();
-    if (!tuner->show || (!force && now - session->shown_s < 0.1)) return; /* chosen: ten times a second */
+    if (!tuner->show || (!force && now - session->shown_s < 0.1))
+        return; /* chosen: ten times a second */
     session->shown_s = now;
     struct arena *scratch = arena_create();
     double best = session->best ? trial_time_ns(&session->best->trial) : NAN;
-    double standard = session->standard && session->standard->known ? trial_time_ns(&session->standard->trial) : NAN;
+    double standard = session->standard && session->standard->known
+                          ? trial_time_ns(&session->standard->trial)
+                          : NAN;
     double copy = session->setup.device->copy_bytes_s;
     struct stax_progress progress = {
         .struct_size = sizeof progress,
@@ -56,13 +64,16 @@ void session_progress(struct session *session, const char *phase, bool force)
         .best_us = best / 1e3,
         .default_us = isfinite(standard) ? standard / 1e3 : NAN,
         .roof_frac = copy > 0 ? session->setup.bytes / (best * 1e-9) / copy : NAN,
-        .best = session->best ? space_config_text(session->setup.space, session->best_config, scratch) : "",
+        .best = session->best
+                    ? space_config_text(session->setup.space, session->best_config, scratch)
+                    : "",
     };
     tuner->show(tuner->show_data, &progress);
     arena_destroy(scratch);
 }
 
-/* A strategy sees the first `fidelity` samples, so that its answer does not depend on what others asked. */
+/* A strategy sees the first `fidelity` samples, so that its answer does not depend on what others
+ * asked. */
 static struct trial trial_for(const struct entry *entry, int fidelity)
 {
     struct trial trial = entry->trial;
@@ -75,7 +86,8 @@ static void note_best(struct session *session, struct entry *entry, uint64_t con
     if (!entry->trial.verified) return;
     double time = trial_time_ns(&entry->trial);
     if (!isfinite(time)) return;
-    if (session->best && entry != session->best && !(time < trial_time_ns(&session->best->trial))) return;
+    if (session->best && entry != session->best && !(time < trial_time_ns(&session->best->trial)))
+        return;
     session->best = entry;
     session->best_config = config;
 }
@@ -98,17 +110,20 @@ static bool enough(const struct entry *entry, const struct ask *ask)
     return entry->trial.samples >= ask->fidelity;
 }
 
-/* Stored samples answer when the same job was measured on the same device in the same way with at least as many. */
+/* Stored samples answer when the same job was measured on the same device in the same way with at
+ * least as many. */
 static enum stax_status look_up(struct session *session, struct entry *entry, const struct ask *ask)
 {
-    if (entry->known || !session->db || option_given(session->tuner, OPTION_FRESH) || session->setup.replay)
+    if (entry->known || !session->db || option_given(session->tuner, OPTION_FRESH) ||
+        session->setup.replay)
         return STAX_OK;
     struct arena *scratch = arena_create();
     struct trial trial;
     bool found = false;
     enum stax_status status = db_find_trial(session->db, entry->job_hash, session->setup.device,
-                                            measure_protocol(session->setup.measure), session->setup.seed,
-                                            ask->fidelity, scratch, &trial, &found);
+                                            measure_protocol(session->setup.measure),
+                                            session->setup.seed, ask->fidelity, scratch, &trial,
+                                            &found);
     if (status == STAX_OK && found && !outcome_table[trial.outcome].again) {
         entry_merge(session, entry, &trial);
         entry->stored = trial.samples;
@@ -119,17 +134,19 @@ static enum stax_status look_up(struct session *session, struct entry *entry, co
     return status;
 }
 
-static enum stax_status launch(struct session *session, struct entry *entry, const struct measure_plan *plan)
+static enum stax_status launch(struct session *session, struct entry *entry,
+                               const struct measure_plan *plan)
 {
     struct arena *scratch = arena_create();
     struct job *job;
     enum stax_status status = setup_job(&session->setup, entry->config, scratch, &job);
     if (session->tickets == session->tickets_room) {
         session->tickets_room = session->tickets_room ? session->tickets_room * 2 : 64;
-        session->ticket = arena_grow(session->arena, session->ticket, session->tickets, session->tickets_room,
-                                     sizeof *session->ticket);
+        session->ticket = arena_grow(session->arena, session->ticket, session->tickets,
+                                     session->tickets_room, sizeof *session->ticket);
     }
-    if (status == STAX_OK) status = measure_submit(session->setup.measure, session->tickets, job, plan);
+    if (status == STAX_OK)
+        status = measure_submit(session->setup.measure, session->tickets, job, plan);
     arena_destroy(scratch);
     if (status != STAX_OK) return status;
     session->ticket[session->tickets++] = entry;
@@ -156,7 +173,9 @@ static enum stax_status handle_ask(struct session *session, const struct ask *as
     STAX_TRY(look_up(session, entry, ask));
     if (enough(entry, ask)) return answer(session, entry, ask), STAX_OK;
     struct measure_plan plan = {
-        .samples = ask->fidelity == FIDELITY_AUTO ? 0 : ask->fidelity - (entry->known ? entry->trial.samples : 0),
+        .samples = ask->fidelity == FIDELITY_AUTO
+                       ? 0
+                       : ask->fidelity - (entry->known ? entry->trial.samples : 0),
         .verify = !(entry->known && entry->trial.verified && entry->stored == 0),
         .stage = STAGE_SEARCH,
         .config = space_config_hash(session->setup.space, ask->config),
@@ -165,8 +184,10 @@ static enum stax_status handle_ask(struct session *session, const struct ask *as
     return launch(session, entry, &plan);
 }
 
-/* Records a finished flight and answers everybody who waited for it; one who wanted more flies again. */
-static enum stax_status land(struct session *session, struct entry *entry, const struct trial *trial, int asked)
+/* Records a finished flight and answers everybody who waited for it; one who wanted more flies
+ * again. */
+static enum stax_status land(struct session *session, struct entry *entry,
+                             const struct trial *trial, int asked)
 {
     entry->in_flight = false;
     session->outstanding--;
@@ -179,7 +200,8 @@ static enum stax_status land(struct session *session, struct entry *entry, const
     entry->waiters = NULL;
     for (; waiter; waiter = waiter->next) {
         if (asked == FIDELITY_AUTO) entry->automatic = true;
-        if (enough(entry, &waiter->ask) || entry->trial.outcome != OUTCOME_OK || waiter->ask.fidelity == asked)
+        if (enough(entry, &waiter->ask) || entry->trial.outcome != OUTCOME_OK ||
+            waiter->ask.fidelity == asked)
             answer(session, entry, &waiter->ask);
         else
             STAX_TRY(handle_ask(session, &waiter->ask));
@@ -200,17 +222,22 @@ static enum stax_status collect(struct session *session, double wait_s)
     struct arena *scratch = arena_create();
     struct trial trial;
     uint64_t ticket;
-    enum stax_status status = measure_next(session->setup.measure, wait_s, scratch, &ticket, &trial);
+    enum stax_status status = measure_next(session->setup.measure, wait_s, scratch, &ticket,
+                                           &trial);
     if (status == STAX_OK && ticket < session->tickets) {
         struct entry *entry = session->ticket[ticket];
-        if (trial.outcome == OUTCOME_SKIPPED) drop(session, entry);
-        else status = land(session, entry, &trial, entry->waiters ? entry->waiters->ask.fidelity : FIDELITY_AUTO);
+        if (trial.outcome == OUTCOME_SKIPPED)
+            drop(session, entry);
+        else
+            status = land(session, entry, &trial,
+                          entry->waiters ? entry->waiters->ask.fidelity : FIDELITY_AUTO);
     }
     arena_destroy(scratch);
     return status;
 }
 
-enum stax_status session_measure(struct session *session, struct entry *entry, const struct measure_plan *plan)
+enum stax_status session_measure(struct session *session, struct entry *entry,
+                                 const struct measure_plan *plan)
 {
     STAX_TRY(launch(session, entry, plan));
     while (entry->in_flight) {
@@ -234,9 +261,11 @@ static enum stax_status ask_more(struct session *session)
         int n = search_ask(session->search, &ask, 1);
         if (n == SEARCH_DONE) session->search_done = true;
         if (n == SEARCH_WAIT && session->outstanding == 0)
-            STAX_RETURN(STAX_INTERNAL, "strategy %s waits though nothing is under way", session->strategy->name);
+            STAX_RETURN(STAX_INTERNAL, "strategy %s waits though nothing is under way",
+                        session->strategy->name);
         if (n <= 0) return STAX_OK;
-        bool known = session->config_slots && session->config_entry[config_slot_of(session, ask.config)];
+        bool known = session->config_slots &&
+                     session->config_entry[config_slot_of(session, ask.config)];
         if (!known && session->configs >= session->budget.configs) {
             session->search_done = true;
             return STAX_OK;
@@ -258,7 +287,8 @@ enum stax_status session_search(struct session *session)
         session_progress(session, "search", false);
         if (over(session)) break;
     }
-    measure_cancel(session->setup.measure); /* what is being measured ends; what only waits is dropped */
+    measure_cancel(
+        session->setup.measure); /* what is being measured ends; what only waits is dropped */
     while (session->outstanding) {
         STAX_TRY(collect(session, 0.05));
         session_progress(session, "search", false);

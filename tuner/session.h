@@ -1,20 +1,22 @@
-/* One tuning run: the loop between strategy and measuring, its pool of samples, its budget, its end. Private to tuner/. */
+/* One tuning run: the loop between strategy and measuring, its pool of samples, its budget, its
+ * end. Private to tuner/. */
 #ifndef STAX_TUNER_SESSION_H
 #define STAX_TUNER_SESSION_H
 
 #include "tuner/tuner.h"
 
-/* What is known of one configuration in this run. Configurations with the same emitted source share an entry. */
+/* What is known of one configuration in this run. Configurations with the same emitted source share
+ * an entry. */
 struct entry {
-    uint64_t config;          /* the first configuration that gave this source */
+    uint64_t config; /* the first configuration that gave this source */
     struct hash128 job_hash;
-    struct trial trial;       /* merged: all samples so far, in order */
-    int stored;               /* of them, taken from the database */
-    bool known;               /* some trial came in */
-    bool automatic;           /* the stopping rule has had its say */
+    struct trial trial; /* merged: all samples so far, in order */
+    int stored;         /* of them, taken from the database */
+    bool known;         /* some trial came in */
+    bool automatic;     /* the stopping rule has had its say */
     bool in_flight;
     bool adverse_checked;
-    struct waiter *waiters;   /* asks that wait for the flight */
+    struct waiter *waiters; /* asks that wait for the flight */
 };
 
 struct waiter {
@@ -38,7 +40,7 @@ struct session {
     const char *settings;
     struct budget budget;
     struct arena *arena;
-    struct entry **slot;  /* open addressing by job hash; grows */
+    struct entry **slot; /* open addressing by job hash; grows */
     size_t slots, entries;
     uint64_t *config_key; /* configuration -> entry, open addressing */
     struct entry **config_entry;
@@ -53,19 +55,21 @@ struct session {
     struct entry *best, *standard; /* standard: candidate 0 */
     uint64_t best_config;
     struct summary best_summary, standard_summary;
-    bool tie;                      /* the winner is not faster than candidate 0 beyond noise */
-    bool answered;                 /* whole answer from the database */
+    bool tie;      /* the winner is not faster than candidate 0 beyond noise */
+    bool answered; /* whole answer from the database */
     const char *claim;
 };
 
 double now_s(void); /* monotonic */
-size_t config_slot_of(const struct session *session, uint64_t config); /* where it is, or the free slot for it */
+size_t config_slot_of(const struct session *session,
+                      uint64_t config); /* where it is, or the free slot for it */
 enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *budget);
 enum stax_status session_search(struct session *session);
 /* Entry of a configuration, made when new; emits its job for the identity. */
 enum stax_status session_entry(struct session *session, uint64_t config, struct entry **entry);
 /* Blocks until `entry` has a trial by `plan`; records it. */
-enum stax_status session_measure(struct session *session, struct entry *entry, const struct measure_plan *plan);
+enum stax_status session_measure(struct session *session, struct entry *entry,
+                                 const struct measure_plan *plan);
 enum stax_status session_finals(struct session *session);
 void session_progress(struct session *session, const char *phase, bool force);
 enum stax_status session_report(struct session *session);

@@ -14,8 +14,10 @@ enum stax_status setup_kernel(stax_tuner *tuner, struct arena *arena, struct set
                                  .dims = dims->count,
                                  .dim = dims->text};
     if (!request.kernel && !request.expr)
-        STAX_RETURN(STAX_USAGE, "name a kernel: --kernel NAME (see `stax-tune list kernels`), --kernel FILE.stax or --expr TEXT");
-    if (request.kernel && request.expr) STAX_RETURN(STAX_USAGE, "give either --kernel or --expr, not both");
+        STAX_RETURN(STAX_USAGE, "name a kernel: --kernel NAME (see `stax-tune list kernels`), "
+                                "--kernel FILE.stax or --expr TEXT");
+    if (request.kernel && request.expr)
+        STAX_RETURN(STAX_USAGE, "give either --kernel or --expr, not both");
     STAX_TRY(cg_open(&request, arena, &setup->kernel));
     setup->arena = arena;
     setup->name = cg_name(setup->kernel);
@@ -48,14 +50,15 @@ enum stax_status setup_measure_options(stax_tuner *tuner, struct measure_options
     return STAX_OK;
 }
 
-static enum stax_status replay_lookup(void *data, const struct hash128 *config, int fidelity, uint64_t repeat,
-                                      struct arena *arena, struct trial *trial)
+static enum stax_status replay_lookup(void *data, const struct hash128 *config, int fidelity,
+                                      uint64_t repeat, struct arena *arena, struct trial *trial)
 {
     return replay_trial(data, config, fidelity, repeat, arena, trial);
 }
 
 /* A replay measures nothing: its space is what was recorded, its device that of the recording. */
-static enum stax_status open_replay(struct setup *setup, const char *path, struct measure_options *options)
+static enum stax_status open_replay(struct setup *setup, const char *path,
+                                    struct measure_options *options)
 {
     STAX_TRY(replay_open(path, setup->arena, &setup->replay));
     options->lookup = replay_lookup;
@@ -64,7 +67,8 @@ static enum stax_status open_replay(struct setup *setup, const char *path, struc
     return STAX_OK;
 }
 
-/* The heuristic set among recorded configurations: those of the kernel's own set that were recorded, else the first. */
+/* The heuristic set among recorded configurations: those of the kernel's own set that were
+ * recorded, else the first. */
 static void replay_candidates(struct setup *setup)
 {
     struct cg_candidates own = {0}, *out = &setup->candidates;
@@ -72,14 +76,15 @@ static void replay_candidates(struct setup *setup)
     if (cg_space(setup->kernel, setup->device, setup->arena, (struct space **)&space) == STAX_OK &&
         cg_candidates(setup->kernel, setup->device, space, &own) == STAX_OK) {
         for (int i = 0; i < own.count; i++)
-            if (space_translate(space, own.config[i], setup->space, &out->config[out->count])) out->count++;
+            if (space_translate(space, own.config[i], setup->space, &out->config[out->count]))
+                out->count++;
     }
     if (out->count == 0) out->count = 1; /* rank 0 */
     out->safe = out->config[0];
 }
 
-enum stax_status setup_open(stax_tuner *tuner, struct arena *arena, void (*starting)(void *, uint64_t), void *data,
-                            struct setup *setup)
+enum stax_status setup_open(stax_tuner *tuner, struct arena *arena,
+                            void (*starting)(void *, uint64_t), void *data, struct setup *setup)
 {
     struct measure_options options;
     STAX_TRY(setup_kernel(tuner, arena, setup));
@@ -103,25 +108,29 @@ enum stax_status setup_open(stax_tuner *tuner, struct arena *arena, void (*start
     }
     STAX_TRY(cg_space(setup->kernel, setup->device, arena, (struct space **)&setup->space));
     if (space_count(setup->space) == 0)
-        STAX_RETURN(STAX_UNSUPPORTED, "%s has no configuration that fits %s", setup->problem, setup->device->name);
+        STAX_RETURN(STAX_UNSUPPORTED, "%s has no configuration that fits %s", setup->problem,
+                    setup->device->name);
     return cg_candidates(setup->kernel, setup->device, setup->space, &setup->candidates);
 }
 
-/* A recorded configuration has no source here: its text stands for it, so that identities stay distinct. */
+/* A recorded configuration has no source here: its text stands for it, so that identities stay
+ * distinct. */
 static struct job *replay_job(const struct setup *setup, uint64_t config, struct arena *arena)
 {
     struct job *job = ARENA_NEW(arena, struct job);
     job->kernel = setup->problem;
     job->device = setup->device->kind;
     job->arch = setup->device->arch;
-    job->program = (struct job_program){.source = space_config_text(setup->space, config, arena), .options = ""};
+    job->program = (struct job_program){.source = space_config_text(setup->space, config, arena),
+                                        .options = ""};
     job->reference = (struct job_program){.source = "", .options = ""};
     job->bytes = setup->bytes;
     job->flop = setup->flop;
     return job;
 }
 
-enum stax_status setup_job(const struct setup *setup, uint64_t config, struct arena *arena, struct job **job)
+enum stax_status setup_job(const struct setup *setup, uint64_t config, struct arena *arena,
+                           struct job **job)
 {
     if (!setup->replay)
         return cg_job(setup->kernel, setup->device, setup->space, config, setup->seed, arena, job);

@@ -7,7 +7,8 @@
 
 struct command_row {
     const char *name, *usage, *summary;
-    enum stax_status (*run)(stax_tuner *tuner, int count, const char *const *arguments, int *exit_code);
+    enum stax_status (*run)(stax_tuner *tuner, int count, const char *const *arguments,
+                            int *exit_code);
 };
 
 static const struct command_row command_table[] = {
@@ -79,9 +80,12 @@ int stax_run(stax_tuner *tuner, const char *command, int count, const char *cons
         log_set_sink(NULL, NULL);
         return exit_code;
     }
-    const char *near = nearest_name(command, nearest_in_array, names, (int)STAX_COUNT(command_table));
-    tuner->message = near ? arena_printf(tuner->arena, "unknown command %s; did you mean %s?", command, near)
-                          : arena_printf(tuner->arena, "unknown command %s; `stax-tune --help` lists them", command);
+    const char *near = nearest_name(command, nearest_in_array, names,
+                                    (int)STAX_COUNT(command_table));
+    tuner->message =
+        near ? arena_printf(tuner->arena, "unknown command %s; did you mean %s?", command, near)
+             : arena_printf(tuner->arena, "unknown command %s; `stax-tune --help` lists them",
+                            command);
     log_set_sink(NULL, NULL);
     return STAX_EXIT_USAGE;
 }
@@ -96,13 +100,15 @@ const char *stax_json(const stax_tuner *tuner)
     return tuner->json;
 }
 
-void stax_on_text(stax_tuner *tuner, void (*write)(void *data, int stream, const char *text), void *data)
+void stax_on_text(stax_tuner *tuner, void (*write)(void *data, int stream, const char *text),
+                  void *data)
 {
     tuner->write = write;
     tuner->write_data = data;
 }
 
-void stax_on_progress(stax_tuner *tuner, void (*show)(void *data, const struct stax_progress *progress), void *data)
+void stax_on_progress(stax_tuner *tuner,
+                      void (*show)(void *data, const struct stax_progress *progress), void *data)
 {
     tuner->show = show;
     tuner->show_data = data;

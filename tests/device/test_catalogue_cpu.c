@@ -1,13 +1,15 @@
-/* Every catalogue kernel, also at awkward sizes, through the whole measuring path of the cpu device. */
+/* Every catalogue kernel, also at awkward sizes, through the whole measuring path of the cpu
+ * device. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "tests/support/catalogue_run.h"
 
-/* 4 a case: the compiler takes a third of a second each; test_cpu_codegen samples more, many to a compilation. */
+/* 4 a case: the compiler takes a third of a second each; test_cpu_codegen samples more, many to a
+ * compilation. */
 static void test_catalogue(void **state)
 {
     (void)state;

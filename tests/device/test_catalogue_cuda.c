@@ -1,16 +1,16 @@
-/* Every catalogue kernel, also at awkward sizes, times 50 sampled configurations on a GPU against the reference. Status 77
- * without a GPU, a failure if STAX_REQUIRE_GPU=1. */
+/* Every catalogue kernel, also at awkward sizes, times 50 sampled configurations on a GPU against
+ * the reference. Status 77 without a GPU, a failure if STAX_REQUIRE_GPU=1. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/catalogue_run.h"
 #include "measure/measure.h"
+#include "tests/support/catalogue_run.h"
 
 static void test_catalogue(void **state)
 {

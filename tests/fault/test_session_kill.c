@@ -1,12 +1,13 @@
-/* kill -9 of a whole session and of its workers at random moments: the database stays readable, no trial that a reader had seen is
- * lost, the same command finishes, and nothing that was recorded is measured a second time. */
+/* kill -9 of a whole session and of its workers at random moments: the database stays readable, no
+ * trial that a reader had seen is lost, the same command finishes, and nothing that was recorded is
+ * measured a second time. */
+#include <cmocka.h>
+#include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@ static pid_t start(const char *strategy, const char *more)
     snprintf(budget, sizeof budget, "%d", BUDGET);
     if (!freopen(out, "a", stdout) || !freopen(out, "a", stderr)) _exit(126);
     setsid();
-    execl(getenv("STAX_TUNE"), "stax-tune", "--kernel", "red_fused", "--arg", "x=f32[16,2048]", "--device", "cpu",
-          "--strategy", strategy, "--budget", budget, "--db", database, "--seed", "5", more, (char *)NULL);
+    execl(getenv("STAX_TUNE"), "stax-tune", "--kernel", "red_fused", "--arg", "x=f32[16,2048]",
+          "--device", "cpu", "--strategy", strategy, "--budget", budget, "--db", database, "--seed",
+          "5", more, (char *)NULL);
     _exit(127);
 }
 
@@ -50,12 +52,14 @@ static void sleep_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-/* Every line of the CSV of all runs; "" while there is no readable run yet. Fails when the database cannot be read. */
+/* Every line of the CSV of all runs; "" while there is no readable run yet. Fails when the database
+ * cannot be read. */
 static char *read_trials(size_t *lines)
 {
     char command[512];
     snprintf(command, sizeof command,
-             "for r in $(%s results ls --db %s 2>/dev/null | awk 'NR>1{print $1}'); do %s results show --csv --db %s --run $r || "
+             "for r in $(%s results ls --db %s 2>/dev/null | awk 'NR>1{print $1}'); do %s results "
+             "show --csv --db %s --run $r || "
              "exit 1; done",
              getenv("STAX_TUNE"), database, getenv("STAX_TUNE"), database);
     FILE *pipe = popen(command, "r");
@@ -113,7 +117,9 @@ static void test_session_killed(void **state)
         char *left = read_trials(&after);
         assert_true(after >= before);
         for (char *line = strtok(seen, "\n"); line; line = strtok(NULL, "\n")) {
-            char *config = strchr(line, ','); /* a run's number may change when its journal is folded, its trials not */
+            char *config = strchr(
+                line,
+                ','); /* a run's number may change when its journal is folded, its trials not */
             if (config && !strstr(left, config)) fail_msg("a recorded trial is lost: %s", line);
         }
         test_free(seen);
@@ -122,7 +128,8 @@ static void test_session_killed(void **state)
     assert_int_equal(finish(start("random", NULL)), 0);
 }
 
-/* The search stage measured each configuration once over all of the killed runs, but for the one in flight at each kill. */
+/* The search stage measured each configuration once over all of the killed runs, but for the one in
+ * flight at each kill. */
 static void test_nothing_twice(void **state)
 {
     (void)state;
@@ -130,11 +137,13 @@ static void test_nothing_twice(void **state)
     snprintf(command, sizeof command,
              "%s -c 'import subprocess,csv,io,collections\n"
              "tune,db=\"%s\",\"%s\"\n"
-             "ids=[l.split()[0] for l in subprocess.run([tune,\"results\",\"ls\",\"--db\",db],capture_output=True,text=True)"
+             "ids=[l.split()[0] for l in "
+             "subprocess.run([tune,\"results\",\"ls\",\"--db\",db],capture_output=True,text=True)"
              ".stdout.splitlines()[1:]]\n"
              "n=collections.Counter()\n"
              "for i in ids:\n"
-             " t=subprocess.run([tune,\"results\",\"show\",\"--csv\",\"--db\",db,\"--run\",i],capture_output=True,text=True).stdout\n"
+             " t=subprocess.run([tune,\"results\",\"show\",\"--csv\",\"--db\",db,\"--run\",i],"
+             "capture_output=True,text=True).stdout\n"
              " for r in csv.DictReader(io.StringIO(t)):\n"
              "  if r[\"stage\"]==\"search\" and r[\"fidelity\"]==\"0\": n[r[\"config_hash\"]]+=1\n"
              "print(len(n),max(n.values()))'",

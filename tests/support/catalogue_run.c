@@ -8,7 +8,8 @@
 #include "codegen/codegen.h"
 #include "measure/measure.h"
 
-/* The catalogue's own sizes, then sizes that no block divides, one row, one column, long rows, half types. */
+/* The catalogue's own sizes, then sizes that no block divides, one row, one column, long rows, half
+ * types. */
 static const struct catalogue_case cases[] = {
     {"per_fused", {0}},
     {"poi_fused", {0}},
@@ -47,7 +48,8 @@ static void add(struct sample *sample, uint64_t config, int most)
     if (sample->count < most) sample->config[sample->count++] = config;
 }
 
-/* One configuration for each value of each parameter, found by drawing, then random ones up to `most`. */
+/* One configuration for each value of each parameter, found by drawing, then random ones up to
+ * `most`. */
 static void choose(const struct space *space, struct rng *rng, int most, struct sample *sample)
 {
     enum { DRAWS = 400 };
@@ -56,22 +58,26 @@ static void choose(const struct space *space, struct rng *rng, int most, struct 
         for (int v = 0; v < space_param(space, p)->count; v++) {
             for (int i = 0; i < DRAWS; i++) {
                 uint64_t config = space_sample(space, rng);
-                if (!value_equal(space_value(space, config, p), &space_param(space, p)->values[v])) continue;
+                if (!value_equal(space_value(space, config, p), &space_param(space, p)->values[v]))
+                    continue;
                 add(sample, config, most);
                 break;
             }
         }
     }
-    for (int i = 0; i < DRAWS && sample->count < most; i++) add(sample, space_sample(space, rng), most);
+    for (int i = 0; i < DRAWS && sample->count < most; i++)
+        add(sample, space_sample(space, rng), most);
 }
 
-/* Too many registers or too much shared memory are a device's limits; everything else is our fault. */
+/* Too many registers or too much shared memory are a device's limits; everything else is our fault.
+ */
 static bool acceptable(enum outcome outcome)
 {
     return outcome == OUTCOME_OK || outcome == OUTCOME_SPILL || outcome == OUTCOME_RESOURCE;
 }
 
-static int collect(struct measure *measure, const struct space *space, const struct sample *sample, int *ok)
+static int collect(struct measure *measure, const struct space *space, const struct sample *sample,
+                   int *ok)
 {
     int bad = 0;
     for (int done = 0; done < sample->count;) {
@@ -87,10 +93,12 @@ static int collect(struct measure *measure, const struct space *space, const str
         if (ticket != UINT64_MAX) {
             done++;
             *ok += trial.outcome == OUTCOME_OK && trial.verified && trial.adverse_verified;
-            bool good = acceptable(trial.outcome) && (trial.outcome != OUTCOME_OK || trial.verified);
+            bool good = acceptable(trial.outcome) &&
+                        (trial.outcome != OUTCOME_OK || trial.verified);
             if (!good) {
                 bad++;
-                printf("    %s: %s: %s\n", space_config_text(space, sample->config[ticket % MOST], scratch),
+                printf("    %s: %s: %s\n",
+                       space_config_text(space, sample->config[ticket % MOST], scratch),
                        outcome_table[trial.outcome].name, trial.message);
             }
         }
@@ -99,8 +107,9 @@ static int collect(struct measure *measure, const struct space *space, const str
     return bad;
 }
 
-static enum stax_status run_case(struct measure *measure, const struct catalogue_case *c, int configs, struct rng *rng,
-                                 struct arena *arena, uint64_t *tickets, int *bad)
+static enum stax_status run_case(struct measure *measure, const struct catalogue_case *c,
+                                 int configs, struct rng *rng, struct arena *arena,
+                                 uint64_t *tickets, int *bad)
 {
     struct cg_request request = {.kernel = c->kernel, .arg = c->arg};
     while (request.args < 3 && c->arg[request.args]) request.args++;
@@ -114,10 +123,13 @@ static enum stax_status run_case(struct measure *measure, const struct catalogue
     for (int i = 0; i < sample.count; i++) {
         struct arena *scratch = arena_create();
         struct job *job;
-        struct measure_plan plan = {.samples = 1, .verify = true, .adverse = true,
+        struct measure_plan plan = {.samples = 1,
+                                    .verify = true,
+                                    .adverse = true,
                                     .config = space_config_hash(space, sample.config[i])};
         enum stax_status status = cg_job(kernel, device, space, sample.config[i], 1, scratch, &job);
-        if (status == STAX_OK) status = measure_submit(measure, *tickets * MOST + (uint64_t)i, job, &plan);
+        if (status == STAX_OK)
+            status = measure_submit(measure, *tickets * MOST + (uint64_t)i, job, &plan);
         arena_destroy(scratch);
         if (status != STAX_OK) return status;
     }
