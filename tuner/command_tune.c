@@ -1,6 +1,7 @@
 /* tune: opens everything, asks the database for the whole answer, else searches, races, records and
  * reports. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,13 +10,32 @@
 #include "base/log.h"
 #include "tuner/session.h"
 
+/* --stop-within 1%: an option of the strategies that can stop early. */
+static enum stax_status stop_within(struct session *session, int *count, const char **settings)
+{
+    const char *text = option_text(session->tuner, OPTION_STOP_WITHIN);
+    if (!text) return STAX_OK;
+    char *end;
+    double percent = strtod(text, &end);
+    if (end == text || strcmp(end, "%") != 0 || !(percent > 0 && percent < 100))
+        STAX_RETURN(STAX_USAGE,
+                    "--stop-within %s: give a share in per cent, as in --stop-within 1%%", text);
+    for (const struct search_option *o = session->strategy->options; o && o->name; o++) {
+        if (strcmp(o->name, "stop_within") != 0) continue;
+        settings[(*count)++] = arena_printf(session->arena, "stop_within=%g", percent / 100);
+        return STAX_OK;
+    }
+    STAX_RETURN(STAX_USAGE, "--stop-within: strategy %s goes on to its end; use --strategy auto",
+                session->strategy->name);
+}
+
 /* Options of the chosen strategy from --set strategy.option=value; those of another strategy are an
  * error, not ignored. */
 static enum stax_status strategy_settings(struct session *session, int *count,
                                           const char ***settings)
 {
     const struct option_values *set = &session->tuner->option[OPTION_SET];
-    *settings = ARENA_ARRAY(session->arena, const char *, set->count);
+    *settings = ARENA_ARRAY(session->arena, const char *, set->count + 1);
     *count = 0;
     for (int i = 0; i < set->count; i++) {
         const char *dot = strchr(set->text[i], '.');
@@ -26,7 +46,7 @@ static enum stax_status strategy_settings(struct session *session, int *count,
                         set->text[i], session->strategy->name, session->strategy->name);
         (*settings)[(*count)++] = dot + 1;
     }
-    return STAX_OK;
+    return stop_within(session, count, *settings);
 }
 
 static enum stax_status find_strategy(struct session *session)
@@ -45,6 +65,34 @@ static enum stax_status find_strategy(struct session *session)
     STAX_RETURN(STAX_USAGE, "--strategy %s: choose one of %s", name, text_string(&list));
 }
 
+enum { WARM_MOST = 8 }; /* chosen */
+
+/* What won before for the same kernel at other shapes or on other devices, newest first, where it
+ * is in this space. */
+static enum stax_status find_warm(struct session *session, struct search_problem *problem)
+{
+    struct stored_run *runs;
+    uint64_t count;
+    uint64_t *warm = ARENA_ARRAY(session->arena, uint64_t, WARM_MOST);
+    problem->warm_config = warm;
+    if (session->setup.replay) return STAX_OK;
+    STAX_TRY(db_runs(session->db, session->arena, &runs, &count));
+    for (uint64_t i = count; i-- > 0 && problem->warm < WARM_MOST;) {
+        const struct stored_run *run = &runs[i];
+        uint64_t config;
+        if (!run->result.has_best || !run->info.kernel ||
+            strcmp(run->info.kernel, session->setup.name) != 0)
+            continue;
+        if (space_parse_config(session->setup.space, run->result.best_text,
+                               session->setup.candidates.config[0], &config) != STAX_OK)
+            continue; /* not a configuration of this space */
+        bool seen = false;
+        for (int k = 0; k < problem->warm; k++) seen |= warm[k] == config;
+        if (!seen) warm[problem->warm++] = config;
+    }
+    return STAX_OK;
+}
+
 static enum stax_status open_search(struct session *session)
 {
     int count;
@@ -60,6 +108,7 @@ static enum stax_status open_search(struct session *session)
                                      .budget_configs = session->budget.configs,
                                      .quantile = quantile,
                                      .confidence = confidence};
+    STAX_TRY(find_warm(session, &problem));
     STAX_TRY(search_open(session->strategy, &problem, count, settings, session->arena,
                          &session->search));
     session->settings = search_settings(session->search, session->arena);
@@ -82,8 +131,7 @@ static const char *question(struct session *session)
                 option_text(session->tuner, OPTION_QUANTILE),
                 option_text(session->tuner, OPTION_CONFIDENCE));
     for (int i = 0; i < setup->candidates.count; i++) {
-        struct job
-            *job; /* the emitted text of the candidates: a changed emitter asks a new question */
+        struct job *job; /* emitted texts: a changed emitter asks a new question */
         if (setup_job(setup, setup->candidates.config[i], scratch, &job) != STAX_OK) continue;
         char hex[33];
         hash128_hex(job_hash(job), hex);
@@ -98,6 +146,11 @@ static const char *question(struct session *session)
     }
     for (int i = 0; i < space_constraints(setup->space); i++)
         text_printf(&text, "%s\n", space_constraint(setup->space, i));
+    for (int i = 0; i < space_definitions(setup->space); i++) {
+        struct value value;
+        const char *name = space_definition(setup->space, i, &value);
+        text_printf(&text, "%s=%s\n", name, value_text(&value, scratch));
+    }
     arena_destroy(scratch);
     char hex[33];
     hash128_hex(hash128_bytes(text.bytes, text.length), hex);
@@ -125,6 +178,8 @@ static enum stax_status begin_run(struct session *session, const char *key)
                             .host = host,
                             .version = STAX_VERSION,
                             .seed = setup->seed,
+                            .bytes = setup->bytes,
+                            .flop = setup->flop,
                             .key = key,
                             .space = setup->space,
                             .started_unix_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec};

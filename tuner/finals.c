@@ -14,6 +14,8 @@ enum {
     FINALISTS = 6,    /* chosen: 5 leaders and candidate 0 */
     RACE_ROUNDS = 31, /* paired rounds; 30 and odd, so that the median is a sample */
 };
+static const double REPLAY_FRAC =
+    0.03; /* equal configurations differ 1-3 % between windows (helion#3523) */
 static const double TIE_FRAC =
     0.005; /* differences below 0.5 % are ties (nvbench-compare: clear gap) */
 
@@ -152,6 +154,48 @@ static enum stax_status run_race(struct session *session, const struct leader *f
     return judge(session, final, finals, race, arena);
 }
 
+/* The winner once more in fresh processes: what holds only in the process that chose it is no
+ * result (pytorch#159525). */
+static enum stax_status replay_winner(struct session *session, struct arena *arena)
+{
+    struct job *job;
+    struct trial trial;
+    uint64_t ticket = UINT64_MAX;
+    struct measure_plan plan = {
+        .samples = RACE_ROUNDS,
+        .verify = true,
+        .adverse = true,
+        .stage = STAGE_FINAL,
+        .config = space_config_hash(session->setup.space, session->best_config)};
+    STAX_TRY(setup_reopen(session->tuner, &session->setup));
+    STAX_TRY(setup_job(&session->setup, session->best_config, arena, &job));
+    STAX_TRY(measure_submit(session->setup.measure, 0, job, &plan));
+    while (ticket == UINT64_MAX) {
+        if (session->tuner->interrupted) return STAX_OK;
+        STAX_TRY(measure_next(session->setup.measure, 0.1, arena, &ticket, &trial));
+    }
+    if (session->run)
+        STAX_TRY(run_trial(session->run, session->best->config, session->best->job_hash,
+                           RACE_ROUNDS, &trial));
+    if (trial.outcome != OUTCOME_OK) {
+        log_write(LOG_WARNING,
+                  "the best failed when it was replayed in a fresh process: %s; it is dropped",
+                  trial.message);
+        session->best->trial.outcome = trial.outcome;
+        session->best = NULL;
+        return STAX_OK;
+    }
+    session->replayed = stats_summary(trial.span_ns, trial.samples, 0.95);
+    double off = session->replayed.median / session->best_summary.median - 1;
+    if (fabs(off) > REPLAY_FRAC)
+        log_write(LOG_WARNING,
+                  "replayed in a fresh process the best takes %+.1f %%: the device is unsteady, so "
+                  "measure again "
+                  "on a quiet one",
+                  100 * off);
+    return STAX_OK;
+}
+
 /* Nothing passed: the configuration that surely fits is measured, so that there is a result if
  * there can be one. */
 static enum stax_status try_safe(struct session *session)
@@ -209,6 +253,8 @@ enum stax_status session_finals(struct session *session)
         status = choose(session, list, count, final, &finals);
         if (status == STAX_OK && finals == 0) session->best = NULL;
         if (status == STAX_OK && finals > 0) status = run_race(session, final, finals, arena);
+        if (status == STAX_OK && session->best && !session->setup.replay)
+            status = replay_winner(session, arena);
     }
     arena_destroy(arena);
     return status;

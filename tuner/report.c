@@ -77,6 +77,9 @@ static json_t *document(const struct session *session)
     json_object_set_new(root, "timer",
                         json_string(timer_names[measure_timer(session->setup.measure)]));
     json_object_set_new(root, "l2", json_string(l2_names[measure_l2(session->setup.measure)]));
+    json_object_set_new(root, "replay_us",
+                        session->replayed.n ? json_real(session->replayed.median / 1e3)
+                                            : json_null());
     json_object_set_new(root, "claim", session->claim ? json_string(session->claim) : json_null());
     json_object_set_new(root, "interrupted", json_boolean(session->stopped));
     json_object_set_new(root, "database",
@@ -146,6 +149,10 @@ static void say_result(struct session *session, int stream, struct arena *arena)
         say(tuner, stream,
             "note     L2 warm: the data stays in cache, so the rate may pass the copy bandwidth of "
             "memory\n");
+    if (session->replayed.n)
+        say(tuner, stream, "replay   %s in fresh processes (%+.1f %%)\n",
+            time_text(session->replayed.median, arena),
+            100 * (session->replayed.median / session->best_summary.median - 1));
     if (session->claim) say(tuner, stream, "claim    %s\n", session->claim);
     if (session->stopped)
         say(tuner, stream, "stopped by a signal; everything measured so far is kept\n");

@@ -55,8 +55,9 @@ struct session {
     struct entry *best, *standard; /* standard: candidate 0 */
     uint64_t best_config;
     struct summary best_summary, standard_summary;
-    bool tie;      /* the winner is not faster than candidate 0 beyond noise */
-    bool answered; /* whole answer from the database */
+    struct summary replayed; /* the best in fresh processes; n 0 when it was not */
+    bool tie;                /* the winner is not faster than candidate 0 beyond noise */
+    bool answered;           /* whole answer from the database */
     const char *claim;
 };
 

@@ -113,6 +113,19 @@ enum stax_status setup_open(stax_tuner *tuner, struct arena *arena,
     return cg_candidates(setup->kernel, setup->device, setup->space, &setup->candidates);
 }
 
+enum stax_status setup_reopen(stax_tuner *tuner, struct setup *setup)
+{
+    struct measure_options options;
+    STAX_CHECK(!setup->replay);
+    STAX_TRY(setup_measure_options(tuner, &options));
+    options.device = setup->device->spec;
+    measure_close(setup->measure);
+    setup->measure = NULL;
+    STAX_TRY(measure_open(&options, setup->arena, &setup->measure));
+    setup->device = measure_device(setup->measure);
+    return STAX_OK;
+}
+
 /* A recorded configuration has no source here: its text stands for it, so that identities stay
  * distinct. */
 static struct job *replay_job(const struct setup *setup, uint64_t config, struct arena *arena)

@@ -80,6 +80,8 @@ enum stax_status setup_measure_options(stax_tuner *tuner, struct measure_options
 enum stax_status setup_open(stax_tuner *tuner, struct arena *arena, void (*starting)(void *, uint64_t), void *data,
                             struct setup *setup);
 enum stax_status setup_job(const struct setup *setup, uint64_t config, struct arena *arena, struct job **job);
+/* Fresh worker processes on the same device; what was queued is gone. */
+enum stax_status setup_reopen(stax_tuner *tuner, struct setup *setup);
 void setup_close(struct setup *setup);
 
 /* ---- one function a command; arguments after the command's name ---- */
