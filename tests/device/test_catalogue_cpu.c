@@ -1,10 +1,11 @@
 /* Every catalogue kernel, also at awkward sizes, through the whole measuring path of the cpu
  * device. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "tests/support/catalogue_run.h"
 

@@ -1,6 +1,5 @@
 /* Every catalogue kernel, also at awkward sizes, times 50 sampled configurations on a GPU against
  * the reference. Status 77 without a GPU, a failure if STAX_REQUIRE_GPU=1. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "measure/measure.h"
 #include "tests/support/catalogue_run.h"

@@ -1,7 +1,6 @@
 /* kill -9 of a whole session and of its workers at random moments: the database stays readable, no
  * trial that a reader had seen is lost, the same command finishes, and nothing that was recorded is
  * measured a second time. */
-#include <cmocka.h>
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "base/rng.h"
 

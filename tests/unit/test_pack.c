@@ -1,11 +1,12 @@
 /* Jobs, trials and devices survive packing; damaged bytes are refused and never read past. */
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/job.h"
 #include "base/trial.h"
