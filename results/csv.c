@@ -6,11 +6,21 @@
 
 #include "results/db.h"
 
+/* Where a column comes from. */
+enum origin { FROM_RUN, FROM_PARAM, FROM_TRIAL };
+struct csv_column {
+    const char *name;
+    enum origin origin;
+    int index; /* in run_columns, params or record_columns */
+};
+
 struct csv {
     struct arena *arena;
     struct text text;
     int params, capacity;
     const char **param; /* the names of all runs in the order of their first appearance */
+    int columns;
+    struct csv_column *column;
 };
 
 static void put_cell(struct csv *csv, const char *cell)
@@ -94,16 +104,56 @@ static bool name_taken(const char *name)
     return false;
 }
 
-static void put_head(struct csv *csv)
+static void all_columns(struct csv *csv)
 {
-    for (size_t i = 0; i < STAX_COUNT(run_columns); i++)
-        text_printf(&csv->text, "%s%s", i ? "," : "", run_columns[i]);
+    size_t most = STAX_COUNT(run_columns) + (size_t)csv->params + END_trials - FIRST_trials;
+    csv->column = ARENA_ARRAY(csv->arena, struct csv_column, most);
+    for (int i = 0; i < (int)STAX_COUNT(run_columns); i++)
+        csv->column[csv->columns++] = (struct csv_column){run_columns[i], FROM_RUN, i};
     for (int i = 0; i < csv->params; i++) {
-        text_add(&csv->text, name_taken(csv->param[i]) ? ",param_" : ",");
-        put_cell(csv, csv->param[i]);
+        const char *name = csv->param[i];
+        if (name_taken(name)) name = arena_printf(csv->arena, "param_%s", name);
+        csv->column[csv->columns++] = (struct csv_column){name, FROM_PARAM, i};
     }
     for (int i = FIRST_trials; i < END_trials; i++) {
-        if (shown(&record_columns[i])) text_printf(&csv->text, ",%s", record_columns[i].name);
+        if (shown(&record_columns[i]))
+            csv->column[csv->columns++] = (struct csv_column){record_columns[i].name, FROM_TRIAL,
+                                                              i};
+    }
+}
+
+/* Keeps the named columns ("XBLOCK,median_ns"), in the order named. */
+static enum stax_status pick_columns(struct csv *csv, const char *names)
+{
+    struct csv_column *picked = ARENA_ARRAY(csv->arena, struct csv_column, strlen(names) + 1);
+    int count = 0;
+    for (const char *at = names; *at;) {
+        size_t length = strcspn(at, ",");
+        int found = -1;
+        for (int i = 0; i < csv->columns && found < 0; i++) {
+            const char *name = csv->column[i].name;
+            if (strlen(name) == length && !strncmp(name, at, length)) found = i;
+        }
+        if (found < 0) {
+            struct text list = text_make(csv->arena);
+            for (int i = 0; i < csv->columns; i++)
+                text_printf(&list, "%s%s", i ? ", " : "", csv->column[i].name);
+            STAX_RETURN(STAX_USAGE, "no column is called \"%.*s\"; there are %s", (int)length, at,
+                        text_string(&list));
+        }
+        picked[count++] = csv->column[found];
+        at += length + (at[length] == ',');
+    }
+    csv->column = picked;
+    csv->columns = count;
+    return STAX_OK;
+}
+
+static void put_head(struct csv *csv)
+{
+    for (int i = 0; i < csv->columns; i++) {
+        if (i) text_add(&csv->text, ",");
+        put_cell(csv, csv->column[i].name);
     }
     text_add(&csv->text, "\n");
 }
@@ -113,37 +163,41 @@ static void put_trial(struct csv *csv, const struct batch *batch, uint64_t run,
 {
     const struct runs_row *of = BATCH_ROWS(batch, runs);
     const struct kernels_row *kernel = BATCH_ROWS(batch, kernels);
-    const char *texts[] = {kernel->name, kernel->problem, of->device_name, of->strategy};
-    text_printf(&csv->text, "%llu", (unsigned long long)run);
-    for (size_t i = 0; i < STAX_COUNT(texts); i++) {
-        text_add(&csv->text, ",");
-        put_cell(csv, texts[i]);
-    }
-    text_printf(&csv->text, ",%llu", (unsigned long long)of->seed);
+    char number[24], seed[24];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)run);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)of->seed);
+    const char *const texts[STAX_COUNT(run_columns)] = {
+        number, kernel->name, kernel->problem, of->device_name, of->strategy, seed};
     for (int i = 0; i < csv->params; i++) cells[i] = "";
     const struct config_values_row *value = BATCH_ROWS(batch, config_values) + trial->values;
     for (int i = 0; i < trial->values_count; i++, value++) {
         cells[find_param(csv, BATCH_ROWS(batch, params)[value->param].name)] = value->value_text;
     }
-    for (int i = 0; i < csv->params; i++) {
-        text_add(&csv->text, ",");
-        put_cell(csv, cells[i]);
-    }
-    for (int i = FIRST_trials; i < END_trials; i++) {
-        if (!shown(&record_columns[i])) continue;
-        text_add(&csv->text, ",");
-        put_member(csv, &record_columns[i], (const char *)trial + record_columns[i].at);
+    for (int i = 0; i < csv->columns; i++) {
+        const struct csv_column *column = &csv->column[i];
+        if (i) text_add(&csv->text, ",");
+        switch (column->origin) {
+        case FROM_RUN: put_cell(csv, texts[column->index]); break;
+        case FROM_PARAM: put_cell(csv, cells[column->index]); break;
+        case FROM_TRIAL:
+            put_member(csv, &record_columns[column->index],
+                       (const char *)trial + record_columns[column->index].at);
+            break;
+        }
     }
     text_add(&csv->text, "\n");
 }
 
-static enum stax_status put_runs(struct csv *csv, struct view *view, uint64_t first, uint64_t end)
+static enum stax_status put_runs(struct csv *csv, struct view *view, uint64_t first, uint64_t end,
+                                 const char *columns)
 {
     struct batch *batch = ARENA_ARRAY(view->arena, struct batch, end - first);
     for (uint64_t run = first; run < end; run++) {
         STAX_TRY(view_run(view, run, view->arena, &batch[run - first]));
         collect_params(csv, &batch[run - first]);
     }
+    all_columns(csv);
+    if (columns) STAX_TRY(pick_columns(csv, columns));
     put_head(csv);
     const char **cells = ARENA_ARRAY(view->arena, const char *, csv->params);
     for (uint64_t run = first; run < end; run++) {
@@ -157,13 +211,19 @@ static enum stax_status put_runs(struct csv *csv, struct view *view, uint64_t fi
 
 enum stax_status db_csv(struct db *db, uint64_t run, struct arena *arena, const char **text)
 {
+    return db_csv_columns(db, run, NULL, arena, text);
+}
+
+enum stax_status db_csv_columns(struct db *db, uint64_t run, const char *columns,
+                                struct arena *arena, const char **text)
+{
     struct view view;
     struct csv csv = {.arena = arena, .text = text_make(arena)};
     STAX_TRY(view_open(db, &view));
     uint64_t first = 0;
     enum stax_status status = run == UINT64_MAX ? STAX_OK : view_find(&view, run, &first);
     if (status == STAX_OK)
-        status = put_runs(&csv, &view, first, run == UINT64_MAX ? view.runs : first + 1);
+        status = put_runs(&csv, &view, first, run == UINT64_MAX ? view.runs : first + 1, columns);
     view_close(&view);
     if (status == STAX_OK) *text = text_string(&csv.text);
     return status;

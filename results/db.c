@@ -12,7 +12,7 @@
 #include "results/copy.h"
 #include "results/db.h"
 
-static enum stax_status default_path(struct arena *arena, const char **path)
+enum stax_status db_default_path(struct arena *arena, const char **path)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (data && data[0] == '/') {
@@ -143,7 +143,7 @@ static void close_db(void *data)
 
 enum stax_status db_open(const char *path, bool create, struct arena *arena, struct db **out)
 {
-    if (!path) STAX_TRY(default_path(arena, &path));
+    if (!path) STAX_TRY(db_default_path(arena, &path));
     if (!path[0]) STAX_RETURN(STAX_USAGE, "the database has an empty name: give --db a file");
     struct db *db = ARENA_NEW(arena, struct db);
     *db = (struct db){.path = arena_text(arena, path),

@@ -11,6 +11,11 @@
 #include "base/status.h"
 #include "base/trial.h"
 
+struct recording_metric {
+    const char *name;
+    double value;
+};
+
 struct recording_row {
     enum outcome outcome;
     const char *message; /* the failure as the file names it, or "" */
@@ -18,13 +23,16 @@ struct recording_row {
     int samples;
     const double *sample_ns; /* all recorded samples, in the order taken */
     double compile_s, verify_s,
-        benchmark_s;      /* recorded costs; T4 without one: the sum of the samples */
-    double overhead_s;    /* framework and strategy */
+        benchmark_s; /* recorded costs; T4 without one: the sum of the samples */
+    double framework_s, strategy_s;
+    double overhead_s;    /* their sum */
     int64_t time_unix_ns; /* 0 when absent */
+    int metrics;          /* other numbers of the entry: "GFLOP/s", ... */
+    const struct recording_metric *metric;
 };
 
 struct recording {
-    const char *format;                                /* "Kernel Tuner cache" or "T4" */
+    const char *format; /* "Kernel Tuner cache", "T4", or "stax-tune": a run of a database */
     const char *device, *kernel, *problem, *objective; /* "" when absent; problem "4096x4096" */
     struct space *space;
     uint64_t rows; /* space_count(space) */

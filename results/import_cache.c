@@ -45,16 +45,36 @@ static double mean(const double *x, int n)
     return n ? sum / n : NAN;
 }
 
+/* What an entry holds beside its parameters and the keys of the format. */
+static void read_metrics(const json_t *entry, const json_t *params, struct arena *arena,
+                         struct recording_row *row)
+{
+    static const char *const known[] = {"time",           "times",          "compile_time",
+                                        "strategy_time",  "framework_time", "verification_time",
+                                        "benchmark_time", "timestamp"};
+    struct recording_metric *metric = ARENA_ARRAY(arena, struct recording_metric,
+                                                  json_object_size(entry));
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)entry, key, value)
+    {
+        bool other = !json_object_get(params, key);
+        for (size_t i = 0; i < STAX_COUNT(known) && other; i++) other = strcmp(key, known[i]) != 0;
+        if (other) import_metric(key, value, metric, &row->metrics);
+    }
+    row->metric = metric;
+}
+
 static struct recording_row read_entry(const json_t *entry, const char *objective,
-                                       struct arena *arena)
+                                       const json_t *params, struct arena *arena)
 {
     struct recording_row row = {.message = "", .time_ns = INFINITY};
     row.compile_s = import_number(entry, "compile_time", 0) / 1e3;
     row.verify_s = import_number(entry, "verification_time", 0) / 1e3;
     row.benchmark_s = import_number(entry, "benchmark_time", 0) / 1e3;
-    row.overhead_s = (import_number(entry, "framework_time", 0) +
-                      import_number(entry, "strategy_time", 0)) /
-                     1e3;
+    row.framework_s = import_number(entry, "framework_time", 0) / 1e3;
+    row.strategy_s = import_number(entry, "strategy_time", 0) / 1e3;
+    row.overhead_s = row.framework_s + row.strategy_s;
     row.time_unix_ns = import_time(import_string(entry, "timestamp"));
     const json_t *times = json_object_get(entry, "times");
     double *samples = ARENA_ARRAY(arena, double, json_array_size(times));
@@ -76,6 +96,8 @@ static struct recording_row read_entry(const json_t *entry, const char *objectiv
     } else {
         row.time_ns = time;
     }
+    import_own_failure(import_string(entry, "outcome"), import_string(entry, "message"), &row);
+    read_metrics(entry, params, arena, &row);
     return row;
 }
 
@@ -120,7 +142,7 @@ enum stax_status import_cache(const char *path, const json_t *root, struct arena
     json_object_foreach(json_object_get(root, "cache"), key, value)
     {
         struct recording_row row = read_entry(
-            value, recording->objective[0] ? recording->objective : "time", arena);
+            value, recording->objective[0] ? recording->objective : "time", params, arena);
         if (!import_table_row(&table, value, &row)) {
             STAX_RETURN(STAX_FORMAT, "%s: entry \"%s\" lacks one of the parameters", path, key);
         }

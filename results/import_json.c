@@ -231,3 +231,18 @@ enum outcome import_outcome(const char *failure)
     }
     return OUTCOME_FAULT;
 }
+
+void import_own_failure(const char *outcome, const char *message, struct recording_row *row)
+{
+    if (row->outcome == OUTCOME_OK) return;
+    for (int i = OUTCOME_OK + 1; i < OUTCOME_COUNT; i++)
+        if (strcmp(outcome_table[i].name, outcome) == 0) row->outcome = (enum outcome)i;
+    if (message[0]) row->message = message;
+}
+
+void import_metric(const char *name, const json_t *number, struct recording_metric *metric,
+                   int *count)
+{
+    if (json_is_number(number))
+        metric[(*count)++] = (struct recording_metric){name, json_number_value(number)};
+}

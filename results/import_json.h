@@ -19,6 +19,11 @@ const char *import_string(const json_t *object, const char *key); /* "" when abs
 int64_t import_time(
     const char *text); /* "2023-12-22 09:54:05.502007+00:00" in ns since 1970; 0 when it is none */
 enum outcome import_outcome(const char *failure); /* by the names other tuners use */
+/* The outcome and message that our exports add where the other format's words do not say them. */
+void import_own_failure(const char *outcome, const char *message, struct recording_row *row);
+/* The metric of a row under construction: a number under a name of the document. */
+void import_metric(const char *name, const json_t *number, struct recording_metric *metric,
+                   int *count);
 
 /* Recorded configurations before the space is known: a vector of values each, and what was
  * measured. */
@@ -43,6 +48,10 @@ bool import_table_row(struct import_table *table, const json_t *object,
 /* Makes the space and puts the rows in the order of its ranks. */
 enum stax_status import_table_finish(struct import_table *table, const char *path,
                                      struct recording *recording);
+
+#define IMPORT_STRATEGY "imported" /* of runs that db_import made */
+/* A row as a trial; samples are copied into `arena`. */
+struct trial import_trial(const struct recording_row *row, struct arena *arena);
 
 enum stax_status import_cache(const char *path, const json_t *root, struct arena *arena,
                               struct recording *recording);

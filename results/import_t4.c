@@ -19,7 +19,7 @@ static double seconds(const json_t *times, const char *key, const char *other, d
 {
     double time = import_number(times, key, NAN);
     if (isnan(time) && other) time = import_number(times, other, NAN);
-    return isnan(time) ? 0 : time * unit / 1e9;
+    return isnan(time) ? 0 : time / (1e9 / unit); /* ms: over 1000, as in caches */
 }
 
 /* The measurement called "time", or the first objective's. */
@@ -37,6 +37,25 @@ static const json_t *measurement(const json_t *result)
     return found;
 }
 
+/* Other measurements; what our exports add there about a failure. */
+static void read_measurements(const json_t *result, struct arena *arena, struct recording_row *row)
+{
+    const json_t *list = json_object_get(result, "measurements");
+    const char *outcome = "", *message = "";
+    struct recording_metric *metric = ARENA_ARRAY(arena, struct recording_metric,
+                                                  json_array_size(list));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = import_string(one, "name");
+        if (strcmp(name, "outcome") == 0) outcome = import_string(one, "value");
+        if (strcmp(name, "message") == 0) message = import_string(one, "value");
+        if (strcmp(name, "time") != 0)
+            import_metric(name, json_object_get(one, "value"), metric, &row->metrics);
+    }
+    row->metric = metric;
+    import_own_failure(outcome, message, row);
+}
+
 static struct recording_row read_result(const json_t *result, double unit, struct arena *arena)
 {
     struct recording_row row = {.message = "", .time_ns = INFINITY};
@@ -52,8 +71,9 @@ static struct recording_row read_result(const json_t *result, double unit, struc
     row.verify_s = seconds(times, "validation", NULL, unit);
     row.benchmark_s = seconds(times, "benchmark", NULL, unit);
     if (!json_object_get(times, "benchmark")) row.benchmark_s = sum / 1e9;
-    row.overhead_s = seconds(times, "framework", NULL, unit) +
-                     seconds(times, "search_algorithm", NULL, unit);
+    row.framework_s = seconds(times, "framework", NULL, unit);
+    row.strategy_s = seconds(times, "search_algorithm", NULL, unit);
+    row.overhead_s = row.framework_s + row.strategy_s;
     row.time_unix_ns = import_time(import_string(result, "timestamp"));
 
     const char *invalidity = import_string(result, "invalidity");
@@ -69,6 +89,7 @@ static struct recording_row read_result(const json_t *result, double unit, struc
         row.outcome = OUTCOME_SKIPPED;
         row.message = "no time was recorded";
     }
+    read_measurements(result, arena, &row);
     return row;
 }
 

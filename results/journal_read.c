@@ -85,6 +85,7 @@ static bool take_trial(struct journal_reader *reader, struct reader *payload)
         void *row = record_unpack(payload, &reader->layout, batch, &table);
         if (payload->bad) break;
         if (row && table == TABLE_samples) ((struct samples_row *)row)->trial = trial;
+        if (row && table == TABLE_counters) ((struct counters_row *)row)->trial = trial;
         if (row && table == TABLE_config_values) {
             int64_t param = ((struct config_values_row *)row)->param;
             if (param < 0 || param >= (int64_t)batch->count[TABLE_params]) return false;

@@ -99,3 +99,13 @@ char *db_journal_path(const struct db *db, struct hash128 uuid, struct arena *ar
     hash128_hex(uuid, hex);
     return arena_printf(arena, "%s%s%s", db->path, JOURNAL_MARK, hex);
 }
+
+bool db_is_hdf5(const char *path)
+{
+    char head[8] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool hdf5 = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
+                !memcmp(head, "\x89HDF\r\n\x1a\n", 8);
+    if (fd >= 0) close(fd);
+    return hdf5;
+}

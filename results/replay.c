@@ -1,20 +1,16 @@
 /* A recorded enumeration as a device; see results.h.
  *
- * Of our own files: the last complete exhaustive run (else the last run), and from every other run
- * of the same kernel, space, device, timer, L2 mode and protocol the configurations that it lacks.
- * Of several trials of one configuration the one with the most samples is kept. Other tuners' files
- * come through import.h.
+ * Of our own files: the last complete exhaustive or imported run (else the last run), and from
+ * every other run of the same kernel, space, device, timer, L2 mode and protocol the configurations
+ * that it lacks. Of several trials of one configuration the one with the most samples is kept.
+ * Other tuners' files come through import.h.
  *
  * Noise is replayed: repeat k at fidelity f takes f samples from number (k f) mod n on, going
  * round. */
-#include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "results/db.h"
-#include "results/import.h"
+#include "results/import_json.h"
 
 struct replay {
     struct space *space;
@@ -140,8 +136,9 @@ static bool same_question(const struct runs_row *a, const struct runs_row *b)
 static uint64_t choose(const struct runs_row *run, uint64_t runs)
 {
     for (uint64_t i = runs; i-- > 0;) {
-        if (run[i].complete && run[i].trials_count > 0 && !strcmp(run[i].strategy, "exhaustive"))
-            return i;
+        bool recording = !strcmp(run[i].strategy, "exhaustive") ||
+                         !strcmp(run[i].strategy, IMPORT_STRATEGY);
+        if (run[i].complete && run[i].trials_count > 0 && recording) return i;
     }
     for (uint64_t i = runs; i-- > 0;) {
         if (run[i].trials_count > 0) return i;
@@ -214,36 +211,6 @@ static enum stax_status open_ours(const char *path, struct arena *arena, struct 
 }
 
 /* ---- other tuners' files ---- */
-static struct trial imported_trial(const struct recording_row *row, struct arena *arena)
-{
-    struct trial trial = {
-        .outcome = row->outcome,
-        .message = row->message,
-        .log = "",
-        .samples = row->samples,
-        .timer = TIMER_RECORDED,
-        .l2 = L2_WARM, /* not recorded; their kernels run back to back */
-        .compile = {.seconds = row->compile_s,
-                    .registers = -1,
-                    .shared_bytes = -1,
-                    .spill_bytes = -1,
-                    .stack_bytes = -1},
-        .measure_s = row->verify_s + row->benchmark_s,
-        .error_ratio = NAN,
-        .clock_mhz = NAN,
-        .temperature_c = NAN,
-        .verified = row->outcome == OUTCOME_OK,
-        .time_unix_ns = row->time_unix_ns,
-    };
-    trial.span_ns = arena_copy(arena, row->sample_ns, (size_t)row->samples * sizeof(double));
-    if (row->outcome == OUTCOME_OK && row->samples == 0) { /* only the mean was recorded */
-        trial.samples = 1;
-        trial.span_ns = arena_copy(arena, &row->time_ns, sizeof row->time_ns);
-    }
-    trial.sum_ns = trial.span_ns;
-    return trial;
-}
-
 static enum stax_status open_imported(const char *path, struct arena *arena, struct replay *replay)
 {
     struct recording *recording;
@@ -261,7 +228,7 @@ static enum stax_status open_imported(const char *path, struct arena *arena, str
     struct trial *trial = ARENA_ARRAY(arena, struct trial, recording->rows);
     double *verify_s = ARENA_ARRAY(arena, double, recording->rows);
     for (uint64_t i = 0; i < recording->rows; i++) {
-        trial[i] = imported_trial(&recording->row[i], arena);
+        trial[i] = import_trial(&recording->row[i], arena);
         verify_s[i] = recording->row[i].verify_s;
     }
     replay->trial = trial;
@@ -270,20 +237,11 @@ static enum stax_status open_imported(const char *path, struct arena *arena, str
     return STAX_OK;
 }
 
-static bool is_hdf5(const char *path)
-{
-    char head[8] = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool hdf5 = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head &&
-                !memcmp(head, "\x89HDF\r\n\x1a\n", 8);
-    if (fd >= 0) close(fd);
-    return hdf5;
-}
-
 enum stax_status replay_open(const char *path, struct arena *arena, struct replay **out)
 {
     struct replay *replay = ARENA_NEW(arena, struct replay);
-    STAX_TRY(is_hdf5(path) ? open_ours(path, arena, replay) : open_imported(path, arena, replay));
+    STAX_TRY(db_is_hdf5(path) ? open_ours(path, arena, replay)
+                              : open_imported(path, arena, replay));
     replay->device.spec = arena_printf(arena, "replay:%s", path);
     *out = replay;
     return STAX_OK;

@@ -17,7 +17,8 @@
 #include "base/space.h"
 #include "base/status.h"
 #include "base/trial.h"
-#include "results/import.h" /* other tuners' files; part of this header */
+#include "results/export.h" /* other tuners' files; part of this header */
+#include "results/import.h"
 
 struct db;  /* an open database */
 struct run; /* a run being recorded */
@@ -25,6 +26,7 @@ struct run; /* a run being recorded */
 /* Opens, creating with its folder when absent. Folds journals of dead runs. Errors: STAX_FORMAT
  * "FILE is not a stax-tune database ..." (the file is left as it was), STAX_IO for permissions or a
  * full disk. path NULL: $XDG_DATA_HOME/stax-tune/results.h5. */
+enum stax_status db_default_path(struct arena *arena, const char **path);
 enum stax_status db_open(const char *path, bool create, struct arena *arena, struct db **db);
 const char *db_path(const struct db *db);
 const char *db_library_version(void); /* of HDF5, for doctor */
@@ -53,6 +55,10 @@ enum stax_status run_start(struct run *run, uint64_t config, struct hash128 job)
 /* After it. `fidelity`: samples asked. The job hash is what reuse is keyed by. */
 enum stax_status run_trial(struct run *run, uint64_t config, struct hash128 job, int fidelity,
                            const struct trial *trial);
+/* The same with numbers in long form (/counters): hardware counters, metrics of another tuner. */
+enum stax_status run_trial_counters(struct run *run, uint64_t config, struct hash128 job,
+                                    int fidelity, const struct trial *trial, int counters,
+                                    const struct recording_metric *counter);
 /* Interleaved comparison of a round race: ratios to the first. */
 enum stax_status run_pair(struct run *run, uint64_t config_a, uint64_t config_b, int rounds,
                           double ratio, double ratio_low, double ratio_high);
@@ -102,6 +108,27 @@ enum stax_status db_trials(struct db *db, uint64_t run, struct arena *arena,
 enum stax_status db_space(struct db *db, uint64_t run, struct arena *arena, struct space **space);
 /* CSV with one column a parameter. */
 enum stax_status db_csv(struct db *db, uint64_t run, struct arena *arena, const char **csv);
+/* Only the named columns ("XBLOCK,outcome,median_ns"), in that order; NULL: all. STAX_USAGE lists
+ * what there is. */
+enum stax_status db_csv_columns(struct db *db, uint64_t run, const char *columns,
+                                struct arena *arena, const char **csv);
+
+/* ---- other tuners' files; what maps to what: docs/formats.md ---- */
+struct db_imported {
+    const struct recording *recording; /* what was read */
+    uint64_t run;                      /* its number in the database */
+    bool present;                      /* it had been imported before: nothing was added */
+};
+/* Adds a recording (import.h) as a run whose times are marked as recorded elsewhere. The same
+ * content is added once. */
+enum stax_status db_import(struct db *db, const char *path, struct arena *arena,
+                           struct db_imported *imported);
+/* A stored run as a recording: of several trials of a configuration one that ran, with the most
+ * samples, the last of equals. Trials that were skipped are left out. */
+enum stax_status db_recording(struct db *db, uint64_t run, struct arena *arena,
+                              struct recording **recording);
+/* Is this file in HDF5? False also where it cannot be read. */
+bool db_is_hdf5(const char *path);
 
 /* ---- whole files ---- */
 struct db_copied {

@@ -71,6 +71,13 @@ enum stax_status run_start(struct run *run, uint64_t config, struct hash128 job)
 enum stax_status run_trial(struct run *run, uint64_t config, struct hash128 job, int fidelity,
                            const struct trial *trial)
 {
+    return run_trial_counters(run, config, job, fidelity, trial, 0, NULL);
+}
+
+enum stax_status run_trial_counters(struct run *run, uint64_t config, struct hash128 job,
+                                    int fidelity, const struct trial *trial, int counters,
+                                    const struct recording_metric *counter)
+{
     struct arena *scratch = arena_create();
     struct batch batch = run->head; /* shares its first rows, grows its own trials */
     batch.arena = scratch;
@@ -82,6 +89,10 @@ enum stax_status run_trial(struct run *run, uint64_t config, struct hash128 job,
     }
     for (uint64_t i = 0; i < batch.count[TABLE_samples]; i++) {
         record_pack(&payload, TABLE_samples, BATCH_ROWS(&batch, samples) + i);
+    }
+    for (int i = 0; i < counters; i++) {
+        struct counters_row row = {.trial = 0, .name = counter[i].name, .value = counter[i].value};
+        record_pack(&payload, TABLE_counters, &row);
     }
     enum stax_status status = journal_append(&run->journal, JOURNAL_TRIAL, &payload, false);
     if (status == STAX_OK) rec_index_add(run->db, &batch);

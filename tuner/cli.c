@@ -113,6 +113,8 @@ static int run_words(stax_tuner *tuner, int count, char **words)
     for (int at = 1; at < count; at++) {
         if (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0) return print_help(), STAX_EXIT_OK;
         if (strcmp(words[at], "--version") == 0) return printf("stax-tune %s\n", stax_version()), STAX_EXIT_OK;
+        static char output[] = "--output"; /* the one short option beside -h */
+        if (strcmp(words[at], "-o") == 0) words[at] = output;
         if (strncmp(words[at], "--", 2) == 0) {
             int exit_code = take_option(tuner, count, words, &at);
             if (exit_code != STAX_EXIT_OK) return exit_code;

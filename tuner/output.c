@@ -48,6 +48,26 @@ void say_table(stax_tuner *tuner, int stream, int columns, int rows, const char 
     arena_destroy(scratch);
 }
 
+enum stax_status write_file(const char *path, const char *bytes, size_t length)
+{
+    struct arena *scratch = arena_create();
+    char *temporary = arena_printf(scratch, "%s.%ld.tmp", path, (long)getpid());
+    FILE *file = fopen(temporary, "w");
+    enum stax_status status = STAX_OK;
+    if (!file) {
+        status = status_set(STAX_IO, "cannot write %s: %s", path, strerror(errno));
+    } else {
+        int bad = fwrite(bytes, 1, length, file) != length;
+        bad |= fclose(file) != 0;
+        if (bad || rename(temporary, path) != 0) {
+            status = status_set(STAX_IO, "cannot write %s: %s", path, strerror(errno));
+            unlink(temporary);
+        }
+    }
+    arena_destroy(scratch);
+    return status;
+}
+
 /* Written under a temporary name and renamed, so that a reader never sees half a document. */
 enum stax_status write_document(stax_tuner *tuner, const char *path, const char *document)
 {
@@ -56,19 +76,8 @@ enum stax_status write_document(stax_tuner *tuner, const char *path, const char 
         return STAX_OK;
     }
     struct arena *scratch = arena_create();
-    char *temporary = arena_printf(scratch, "%s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(temporary, "w");
-    enum stax_status status = STAX_OK;
-    if (!file) {
-        status = status_set(STAX_IO, "cannot write %s: %s", path, strerror(errno));
-    } else {
-        int bad = fprintf(file, "%s\n", document) < 0;
-        bad |= fclose(file) != 0;
-        if (bad || rename(temporary, path) != 0) {
-            status = status_set(STAX_IO, "cannot write %s: %s", path, strerror(errno));
-            unlink(temporary);
-        }
-    }
+    const char *text = arena_printf(scratch, "%s\n", document);
+    enum stax_status status = write_file(path, text, strlen(text));
     arena_destroy(scratch);
     return status;
 }

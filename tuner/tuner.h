@@ -56,6 +56,8 @@ void say(stax_tuner *tuner, int stream, const char *format, ...) __attribute__((
 void say_table(stax_tuner *tuner, int stream, int columns, int rows, const char *const *cells);
 /* Writes a document to the path of --json ("-": results stream). */
 enum stax_status write_document(stax_tuner *tuner, const char *path, const char *document);
+/* A whole file, byte by byte, under a temporary name and renamed. */
+enum stax_status write_file(const char *path, const char *bytes, size_t length);
 /* "3.46 us", "1.2 ms": four significant digits. */
 char *time_text(double ns, struct arena *arena);
 
@@ -83,6 +85,10 @@ enum stax_status setup_job(const struct setup *setup, uint64_t config, struct ar
 /* Fresh worker processes on the same device; what was queued is gone. */
 enum stax_status setup_reopen(stax_tuner *tuner, struct setup *setup);
 void setup_close(struct setup *setup);
+
+/* ---- command_results.c ---- */
+/* --run, else the latest. STAX_NOTFOUND. */
+enum stax_status results_chosen_run(stax_tuner *tuner, struct db *db, struct arena *arena, uint64_t *run);
 
 /* ---- one function a command; arguments after the command's name ---- */
 #define COMMAND(name, usage, summary) \
