@@ -71,7 +71,7 @@ static enum stax_status list_runs(stax_tuner *tuner, struct db *db, struct arena
         row[0] = arena_printf(arena, "%llu", (unsigned long long)run->id);
         row[1] = when(run->info.started_unix_ns, arena);
         row[2] = cut(run->info.problem, PROBLEM_WIDTH, arena);
-        row[3] = run->info.device->name;
+        row[3] = run->info.device->name[0] ? run->info.device->name : "-"; /* T4 names none */
         row[4] = run->info.strategy;
         row[5] = arena_printf(arena, "%llu", (unsigned long long)run->trials);
         row[6] = time_text(run->result.default_ns, arena);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tuner/gnuplot.h"
 #include "tuner/session.h"
 #include "tuner/simulate.h"
 
@@ -110,13 +111,23 @@ static enum stax_status take_options(stax_tuner *tuner, uint64_t valid, struct s
     return STAX_OK;
 }
 
+static enum stax_status draw(const struct simulate_report *report, const char *picture, struct arena *arena)
+{
+    struct text script = text_make(arena);
+    STAX_TRY(simulate_plot(report, picture, arena, &script));
+    return gnuplot_draw(picture, &script);
+}
+
 static enum stax_status run_simulation(stax_tuner *tuner, struct arena *arena)
 {
+    struct text head = text_make(arena);
     const struct option_values *files = &tuner->option[OPTION_SPACE];
     int entries;
     struct simulate_entry *entry;
-    const char *path = option_text(tuner, OPTION_JSON);
+    const char *path = option_text(tuner, OPTION_JSON), *picture = option_text(tuner, OPTION_PLOT);
     if (path && files->count > 1) STAX_RETURN(STAX_USAGE, "--json takes one --space at a time");
+    if (picture && files->count > 1) STAX_RETURN(STAX_USAGE, "--plot takes one --space at a time");
+    if (picture) STAX_TRY(gnuplot_begin(&head, picture, 0, 0)); /* a bad name is said before the work */
     STAX_TRY(take_strategies(tuner, arena, &entries, &entry));
     for (int i = 0; i < files->count; i++) {
         struct recorded recorded;
@@ -128,6 +139,7 @@ static enum stax_status run_simulation(stax_tuner *tuner, struct arena *arena)
         bool to_stdout = path && strcmp(path, "-") == 0;
         say(tuner, to_stdout ? 2 : 1, "%s", simulate_table(&report, arena));
         if (path) STAX_TRY(write_document(tuner, path, simulate_json(&report, arena)));
+        if (picture) STAX_TRY(draw(&report, picture, arena));
     }
     return STAX_OK;
 }

@@ -54,6 +54,7 @@ static double now_s(void)
 struct seen {
     bool compiled, told;
     int samples;
+    bool whole; /* told the recorded objective: as sure as it can be, however many samples that was */
     double told_ns;
 };
 
@@ -79,6 +80,7 @@ static double replay(const struct player *player, uint64_t repeat, const struct 
         trial->samples = 1;
         cost += seen->samples ? 0 : config->run_s;
         seen->samples = seen->samples > config->samples ? seen->samples : config->samples;
+        seen->whole = true;
     } else {
         uint64_t first = rng_mix(ask->config ^ rng_mix(repeat));
         for (int i = 0; i < fidelity; i++)
@@ -124,7 +126,9 @@ static bool better(const struct replaying *now, uint64_t a, uint64_t b)
     if (!isfinite(x->told_ns)) return false;
     if (b == UINT64_MAX) return true;
     const struct seen *y = &now->seen[b];
-    return x->samples != y->samples ? x->samples > y->samples : x->told_ns < y->told_ns;
+    if (x->whole != y->whole) return x->whole;
+    if (!x->whole && x->samples != y->samples) return x->samples > y->samples;
+    return x->told_ns < y->told_ns;
 }
 
 static void choose(struct replaying *now, uint64_t told)
