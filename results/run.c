@@ -27,6 +27,22 @@ static void close_run(void *data)
     journal_close(&((struct run *)data)->journal);
 }
 
+/* The caller's texts may go before the run ends. */
+static struct run_info keep(const struct run_info *info, struct arena *arena)
+{
+    struct run_info kept = *info;
+    struct device_info *device = arena_copy(arena, info->device, sizeof *device);
+    const char **const texts[] = {
+        &kept.kernel,      &kept.problem,      &kept.source,  &kept.protocol, &kept.strategy,
+        &kept.settings,    &kept.command,      &kept.host,    &kept.version,  &kept.key,
+        &device->spec,     &device->name,      &device->uuid, &device->arch,  &device->driver,
+        &device->compiler, &device->timer_note};
+    for (size_t i = 0; i < STAX_COUNT(texts); i++)
+        if (*texts[i]) *texts[i] = arena_text(arena, *texts[i]);
+    kept.device = device;
+    return kept;
+}
+
 enum stax_status run_begin(struct db *db, const struct run_info *info, struct arena *arena,
                            struct run **out)
 {
@@ -41,7 +57,8 @@ enum stax_status run_begin(struct db *db, const struct run_info *info, struct ar
                         .arena = arena,
                         .head = rec_batch_make(arena),
                         .journal.fd = -1};
-    rows_from_run(&run->head, info, uuid);
+    struct run_info kept = keep(info, arena);
+    rows_from_run(&run->head, &kept, uuid);
     if (info->started_unix_ns == 0) BATCH_ROWS(&run->head, runs)->started_unix_ns = unix_ns();
     struct text rows = text_make(arena);
     record_pack(&rows, TABLE_runs, BATCH_ROWS(&run->head, runs));

@@ -99,7 +99,8 @@ ST_FN double sd_min(double a, double b)
 ST_FN float st_scale(float y, int32_t n)
 {
     int32_t half = n >> 1;
-    return y * st_float((half + 127) << 23) * st_float((n - half + 127) << 23);
+    return y * st_float((int32_t)((uint32_t)(half + 127) << 23)) *
+           st_float((int32_t)((uint32_t)(n - half + 127) << 23));
 }
 /* exp(r), |r| <= ln(2)/2 */
 ST_FN float st_exp_small(float r)
