@@ -32,7 +32,7 @@ static enum stax_status init(struct search *search)
 {
     struct annealing *state = ARENA_NEW(search->arena, struct annealing);
     state->moves = moves_make(search->problem.space, search->arena);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->temperature = search_real(search, "temperature");
     state->last = search_real(search, "last");
     state->cooling = search_real(search, "cooling");

@@ -44,7 +44,7 @@ static enum stax_status init(struct search *search)
 {
     struct automatic *state = ARENA_NEW(search->arena, struct automatic);
     const struct search_problem *problem = &search->problem;
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->ranker = ranker_create(search);
     state->explore = search_real(search, "explore");
     state->kappa = search_real(search, "kappa");

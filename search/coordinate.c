@@ -50,7 +50,7 @@ static enum stax_status init(struct search *search)
     struct coordinate *state = ARENA_NEW(search->arena, struct coordinate);
     state->moves = moves_make(search->problem.space, search->arena);
     state->list = ARENA_ARRAY(search->arena, uint64_t, moves_most(&state->moves));
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->accepted = table_make(search->arena);
     state->eps = search_real(search, "eps");
     state->automatic = isnan(state->eps);

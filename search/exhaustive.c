@@ -19,7 +19,7 @@ struct exhaustive {
 static enum stax_status init(struct search *search)
 {
     struct exhaustive *state = ARENA_NEW(search->arena, struct exhaustive);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->random = search_is(search, "order", "random");
     search->state = state;
     return STAX_OK;

@@ -41,7 +41,7 @@ static enum stax_status init(struct search *search)
     struct genetic *state = ARENA_NEW(search->arena, struct genetic);
     int params = space_params(search->problem.space);
     state->moves = moves_make(search->problem.space, search->arena);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->population = (int)search_int(search, "population");
     state->mutation = (int)search_int(search, "mutation");
     state->single_point = search_is(search, "crossover", "single_point");

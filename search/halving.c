@@ -21,7 +21,7 @@ struct halving {
 static enum stax_status init(struct search *search)
 {
     struct halving *state = ARENA_NEW(search->arena, struct halving);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->eta = (int)search_int(search, "eta");
     state->samples = (int)search_int(search, "samples");
     state->bracket.fidelity = (int)search_int(search, "first");

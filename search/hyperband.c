@@ -57,7 +57,7 @@ static int first_fidelity(const struct hyperband *state, int s)
 static enum stax_status init(struct search *search)
 {
     struct hyperband *state = ARENA_NEW(search->arena, struct hyperband);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->eta = (int)search_int(search, "eta");
     state->samples = (int)search_int(search, "samples");
     state->rounds = search_int(search, "rounds");

@@ -29,7 +29,7 @@ static enum stax_status init(struct search *search)
 {
     struct local *state = ARENA_NEW(search->arena, struct local);
     state->moves = moves_make(search->problem.space, search->arena);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     search->state = state;
     return STAX_OK;
 }

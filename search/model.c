@@ -26,7 +26,7 @@ struct model {
 static enum stax_status init(struct search *search)
 {
     struct model *state = ARENA_NEW(search->arena, struct model);
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->ranker = ranker_create(search);
     state->initial = (int)search_int(search, "initial");
     state->round = (int)search_int(search, "round");

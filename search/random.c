@@ -33,8 +33,8 @@ static enum stax_status init(struct search *search)
     const struct search_problem *problem = &search->problem;
     double delta = 1 - problem->confidence;
     state->replacement = search_is(search, "replacement", "yes");
-    state->shuffle = shuffle_make(search->size, search->rng, search->arena);
-    state->rng = search->rng;
+    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
+    state->rng = search->draws;
     if (search_is(search, "draws", "budget"))
         state->target = UINT64_MAX;
     else if (search_is(search, "draws", "exact"))

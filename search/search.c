@@ -171,6 +171,7 @@ enum stax_status search_open(const struct search_ops *ops, const struct search_p
     fresh->arena = arena;
     fresh->memo = memo_make(arena);
     fresh->rng = rng_make(problem->seed, hash_string(ops->name));
+    fresh->draws = rng_make(problem->seed, hash_string("uniform draws"));
     fresh->pending = ARENA_NEW(arena, struct pending);
     fresh->pending->slots = FIRST_PENDING;
     fresh->pending->slot = ARENA_ARRAY(arena, struct slot, FIRST_PENDING);

@@ -77,7 +77,9 @@ struct search {
     struct memo memo; /* filled before ops->tell is called */
     struct batch batch;
     bool done;
-    struct rng rng;
+    struct rng rng; /* the strategy's own */
+    struct rng
+        draws; /* for uniform draws: the same for all strategies, so that comparisons are paired */
     struct arena *arena;
     void *state;
     struct pending *pending;
