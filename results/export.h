@@ -1,8 +1,10 @@
 /* Recordings as other tuners' files: Kernel Tuner caches (as its release 1.4 reads them) and T4
  * results 1.0.0. Part of results.h; what maps to what: docs/formats.md.
  *
- * Every number reads back as it is here. Configurations come in the order they were measured in, as
- * far as times are known, else in the order of the space. */
+ * What came from such a file reads back as it is; another double can differ in its last bit, since
+ * these formats count milliseconds. Configurations come in the order they were measured in, as far
+ * as times are known, else in the order of the space.
+ */
 #ifndef STAX_RESULTS_EXPORT_H
 #define STAX_RESULTS_EXPORT_H
 
