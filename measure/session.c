@@ -27,8 +27,8 @@ static enum stax_status check_spec(const char *spec)
                 spec);
 }
 
-static enum stax_status ask_probe(const char *worker, const char *spec, struct arena *arena,
-                                  struct probed *probed)
+static enum stax_status ask_probe_once(const char *worker, const char *spec, struct arena *arena,
+                                       struct probed *probed)
 {
     struct process process;
     struct message message;
@@ -41,6 +41,14 @@ static enum stax_status ask_probe(const char *worker, const char *spec, struct a
     }
     process_end(&process, arena, NULL);
     return status;
+}
+
+/* A probe that was killed from outside is asked once more; one that says why it failed is not. */
+static enum stax_status ask_probe(const char *worker, const char *spec, struct arena *arena,
+                                  struct probed *probed)
+{
+    enum stax_status status = ask_probe_once(worker, spec, arena, probed);
+    return status == STAX_IO ? ask_probe_once(worker, spec, arena, probed) : status;
 }
 
 static enum stax_status probe(const struct measure_options *options, struct arena *arena,

@@ -159,6 +159,13 @@ static void test_nothing_twice(void **state)
     assert_int_equal(most, 1);
 }
 
+static void show_output(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "tail -n 20 %s/out.txt", folder);
+    if (system(command) != 0) print_message("no output\n");
+}
+
 static void test_worker_killed(void **state)
 {
     (void)state;
@@ -172,7 +179,9 @@ static void test_worker_killed(void **state)
             if (worker && kill(worker, SIGKILL) == 0) killed++;
         }
         assert_true(killed > 0);
-        assert_int_equal(finish(pid), 0);
+        int exit_code = finish(pid);
+        if (exit_code != 0) show_output();
+        assert_int_equal(exit_code, 0);
     }
 }
 
