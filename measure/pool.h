@@ -99,7 +99,12 @@ struct replay_job {
     struct hash128 job, config;
 };
 
+/* Workers that may die before they say who they are: killed from outside as they start. More and
+ * the program is no worker. */
+enum { MOST_STRANGERS = 3 };
+
 struct measure {
+    int strangers;
     struct arena *arena;
     struct measure_options options;
     struct device_info info;

@@ -146,7 +146,7 @@ static enum stax_status bury(struct measure *measure, struct compile_worker *wor
     process_end(&worker->process, scratch, &how);
     worker->unit = NULL;
     enum stax_status status = STAX_OK;
-    if (!met && !overdue) {
+    if (!met && !overdue && ++measure->strangers > MOST_STRANGERS) {
         status = status_set(STAX_IO, "%s is no stax-worker that works: it was %s (%s)",
                             measure->worker, how, why);
     } else if (unit && overdue) {
@@ -154,7 +154,7 @@ static enum stax_status bury(struct measure *measure, struct compile_worker *wor
                arena_printf(scratch, "compiling passed its limit of %g s",
                             measure->options.compile_limit_s),
                "", measure->arena);
-    } else if (unit && ++unit->deaths < 2) {
+    } else if (unit && (!met || ++unit->deaths < 2)) { /* nothing of it had begun, or once more */
         queue(measure, unit);
     } else if (unit) {
         finish(unit, OUTCOME_COMPILE, arena_printf(scratch, "the compiler crashed twice: %s", how),
