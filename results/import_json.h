@@ -50,8 +50,14 @@ enum stax_status import_table_finish(struct import_table *table, const char *pat
                                      struct recording *recording);
 
 #define IMPORT_STRATEGY "imported" /* of runs that db_import made */
+/* The kernel's name, or that of the file: T4 has none. */
+const char *import_kernel(const struct recording *recording, const char *path, struct arena *arena);
 /* A row as a trial; samples are copied into `arena`. */
 struct trial import_trial(const struct recording_row *row, struct arena *arena);
+/* A stored run as a recording that outlives `batch` and `scratch`; see db_recording. */
+struct batch;
+enum stax_status recording_from_run(const struct batch *batch, struct arena *scratch,
+                                    struct arena *arena, struct recording *recording);
 
 enum stax_status import_cache(const char *path, const json_t *root, struct arena *arena,
                               struct recording *recording);

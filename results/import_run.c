@@ -52,6 +52,18 @@ struct trial import_trial(const struct recording_row *row, struct arena *arena)
     return trial;
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *import_kernel(const struct recording *recording, const char *path, struct arena *arena)
+{
+    const char *name = file_name(path);
+    return recording->kernel[0] ? recording->kernel : arena_text_n(arena, name, strcspn(name, "."));
+}
+
 /* ---- into the database ---- */
 
 static int counters_of(const struct recording_row *row, struct recording_metric *out)
@@ -135,12 +147,6 @@ static int64_t first_time(const struct recording *recording)
     return first; /* 0: now */
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static enum stax_status content_key(const char *path, struct arena *arena, const char **key)
 {
     struct arena *scratch = arena_create();
@@ -186,7 +192,7 @@ static enum stax_status add_recording(struct db *db, const char *path, const cha
                                  .timer_note = recording->format};
     struct text settings = text_make(arena);
     text_add(&settings, "{\"file\": ");
-    json_put_text(&settings, name);
+    json_put_text(&settings, file_name(path));
     text_add(&settings, ", \"format\": ");
     json_put_text(&settings, recording->format);
     text_add(&settings, ", \"objective\": ");
@@ -370,8 +376,8 @@ static const char *setting(const struct runs_row *run, const char *name, struct 
     return text;
 }
 
-static enum stax_status recording_of(const struct batch *batch, struct arena *scratch,
-                                     struct arena *arena, struct recording *recording)
+enum stax_status recording_from_run(const struct batch *batch, struct arena *scratch,
+                                    struct arena *arena, struct recording *recording)
 {
     const struct runs_row *run = BATCH_ROWS(batch, runs);
     const struct kernels_row *kernel = BATCH_ROWS(batch, kernels);
@@ -422,7 +428,7 @@ enum stax_status db_recording(struct db *db, uint64_t run, struct arena *arena,
     enum stax_status status = view_find(&view, run, &number);
     if (status == STAX_OK) status = view_run(&view, number, view.arena, &batch);
     if (status == STAX_OK) {
-        status = recording_of(&batch, view.arena, arena, recording);
+        status = recording_from_run(&batch, view.arena, arena, recording);
         if (status != STAX_OK)
             status_prefix(status, "%s: run %llu", db_path(db), (unsigned long long)run);
     }

@@ -16,6 +16,7 @@ struct replay {
     struct space *space;
     struct device_info device;
     const char *kernel;
+    const struct recording *recording; /* NULL for runs of ours */
     uint64_t count;
     const struct trial *trial; /* by rank in the space */
     uint64_t slots;
@@ -171,6 +172,24 @@ static enum stax_status finish_ours(struct gather *gather, const struct batch *b
     return STAX_OK;
 }
 
+/* What another tuner recorded, from its file or from a run that holds it. */
+static void take_recording(struct replay *replay, const struct recording *recording,
+                           struct arena *arena)
+{
+    replay->recording = recording;
+    replay->space = recording->space;
+    replay->count = recording->rows;
+    struct trial *trial = ARENA_ARRAY(arena, struct trial, recording->rows);
+    double *verify_s = ARENA_ARRAY(arena, double, recording->rows);
+    for (uint64_t i = 0; i < recording->rows; i++) {
+        trial[i] = import_trial(&recording->row[i], arena);
+        verify_s[i] = recording->row[i].verify_s;
+    }
+    replay->trial = trial;
+    replay->verify_s = verify_s;
+    build_slots(replay, arena);
+}
+
 static enum stax_status read_ours(struct h5file *file, struct arena *scratch, struct arena *arena,
                                   struct replay *replay)
 {
@@ -184,6 +203,15 @@ static enum stax_status read_ours(struct h5file *file, struct arena *scratch, st
     struct batch first, batch;
     STAX_TRY(h5_read_run(file, chosen, arena,
                          &first)); /* kept: texts of the device and the kernel point into it */
+    rows_to_device(BATCH_ROWS(&first, runs), &replay->device);
+    const struct kernels_row *kernel = BATCH_ROWS(&first, kernels);
+    replay->kernel = kernel->problem[0] ? kernel->problem : kernel->name;
+    if (!strcmp(run[chosen].strategy, IMPORT_STRATEGY)) {
+        struct recording *recording = ARENA_NEW(arena, struct recording);
+        STAX_TRY(recording_from_run(&first, scratch, arena, recording));
+        take_recording(replay, recording, arena);
+        return STAX_OK;
+    }
     STAX_TRY(gather_run(&gather, &first));
     uint64_t own = gather.count;
     bool whole = run[chosen].complete && own == (uint64_t)run[chosen].space_valid;
@@ -192,9 +220,6 @@ static enum stax_status read_ours(struct h5file *file, struct arena *scratch, st
         STAX_TRY(h5_read_run(file, i, scratch, &batch));
         STAX_TRY(gather_run(&gather, &batch));
     }
-    rows_to_device(BATCH_ROWS(&first, runs), &replay->device);
-    const struct kernels_row *kernel = BATCH_ROWS(&first, kernels);
-    replay->kernel = kernel->problem[0] ? kernel->problem : kernel->name;
     return finish_ours(&gather, &first, replay);
 }
 
@@ -215,25 +240,16 @@ static enum stax_status open_imported(const char *path, struct arena *arena, str
 {
     struct recording *recording;
     STAX_TRY(import_recording(path, arena, &recording));
-    replay->space = recording->space;
-    replay->count = recording->rows;
-    replay->kernel = recording->kernel;
+    replay->kernel = import_kernel(recording, path, arena);
     replay->device = (struct device_info){.kind = DEVICE_CUDA,
-                                          .name = recording->device,
+                                          .name = recording->device[0] ? recording->device
+                                                                       : "unknown",
                                           .uuid = "",
                                           .arch = "",
                                           .driver = "",
                                           .compiler = "",
                                           .timer_note = recording->format};
-    struct trial *trial = ARENA_ARRAY(arena, struct trial, recording->rows);
-    double *verify_s = ARENA_ARRAY(arena, double, recording->rows);
-    for (uint64_t i = 0; i < recording->rows; i++) {
-        trial[i] = import_trial(&recording->row[i], arena);
-        verify_s[i] = recording->row[i].verify_s;
-    }
-    replay->trial = trial;
-    replay->verify_s = verify_s;
-    build_slots(replay, arena);
+    take_recording(replay, recording, arena);
     return STAX_OK;
 }
 
@@ -260,6 +276,11 @@ const struct device_info *replay_device(const struct replay *replay)
 const char *replay_kernel(const struct replay *replay)
 {
     return replay->kernel;
+}
+
+const struct recording *replay_recording(const struct replay *replay)
+{
+    return replay->recording;
 }
 
 enum stax_status replay_trial(struct replay *replay, const struct hash128 *config, int fidelity,

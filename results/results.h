@@ -153,6 +153,9 @@ const struct space *
 replay_space(const struct replay *replay); /* exactly the recorded configurations */
 const struct device_info *replay_device(const struct replay *replay);
 const char *replay_kernel(const struct replay *replay);
+/* What another tuner recorded, from its file or as imported into a database, by rank in the space;
+ * NULL for runs of ours. */
+const struct recording *replay_recording(const struct replay *replay);
 /* Trial number `repeat` of a configuration: samples start at a different recorded sample each
  * repeat, so noise is replayed. STAX_NOTFOUND when the configuration was never recorded. Recorded
  * compile and run costs come back in the trial. */

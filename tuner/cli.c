@@ -1,5 +1,5 @@
-/* Words to options and a command; text, progress and signals of a terminal. Written on the public header alone, which
- * proves that the header is enough. */
+/* Words to options and a command; text, progress and signals of a terminal. Written on the public
+ * header alone, which proves that the header is enough. */
 #include "tuner/cli.h"
 
 #include <math.h>
@@ -46,16 +46,21 @@ static void show_progress(void *data, const struct stax_progress *progress)
 {
     (void)data;
     char line[512];
-    int used = snprintf(line, sizeof line, "%s %llu", progress->phase, (unsigned long long)progress->trials);
+    int used = snprintf(line, sizeof line, "%s %llu", progress->phase,
+                        (unsigned long long)progress->trials);
     if (progress->limit)
-        used += snprintf(line + used, sizeof line - (size_t)used, "/%llu", (unsigned long long)progress->limit);
+        used += snprintf(line + used, sizeof line - (size_t)used, "/%llu",
+                         (unsigned long long)progress->limit);
     used += snprintf(line + used, sizeof line - (size_t)used, "  %.1f s", progress->elapsed_s);
     if (isfinite(progress->best_us))
-        used += snprintf(line + used, sizeof line - (size_t)used, "  best %.4g us", progress->best_us);
+        used += snprintf(line + used, sizeof line - (size_t)used, "  best %.4g us",
+                         progress->best_us);
     if (isfinite(progress->roof_frac))
-        used += snprintf(line + used, sizeof line - (size_t)used, " (%.1f %% of roof)", 100 * progress->roof_frac);
+        used += snprintf(line + used, sizeof line - (size_t)used, " (%.1f %% of roof)",
+                         100 * progress->roof_frac);
     if (isfinite(progress->default_us))
-        used += snprintf(line + used, sizeof line - (size_t)used, "  default %.4g us", progress->default_us);
+        used += snprintf(line + used, sizeof line - (size_t)used, "  default %.4g us",
+                         progress->default_us);
     snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
     fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
     fflush(stderr);
@@ -65,15 +70,18 @@ static void show_progress(void *data, const struct stax_progress *progress)
 static void print_help(void)
 {
     const char *name, *argument, *fallback, *commands, *help, *usage, *summary;
-    printf("stax-tune %s: tunes GPU and CPU kernels by measuring, and proves each one right\n\n", stax_version());
-    for (int i = 0; stax_command_row(i, &name, &usage, &summary); i++) printf("  stax-tune %s\n      %s\n", usage, summary);
+    printf("stax-tune %s: tunes GPU and CPU kernels by measuring, and proves each one right\n\n",
+           stax_version());
+    for (int i = 0; stax_command_row(i, &name, &usage, &summary); i++)
+        printf("  stax-tune %s\n      %s\n", usage, summary);
     printf("\noptions (in brackets the default; in parentheses the commands)\n");
     for (int i = 0; stax_option_row(i, &name, &argument, &fallback, &commands, &help); i++) {
         printf("  --%s%s%s\n      %s", name, argument ? " " : "", argument ? argument : "", help);
         if (fallback) printf(" [%s]", fallback);
         printf(" (%s)\n", commands);
     }
-    printf("\nexit status: 0 ok, 1 run failed, 2 usage, 3 nothing passed verification, 130 interrupted\n");
+    printf("\nexit status: 0 ok, 1 run failed, 2 usage, 3 nothing passed verification, 130 "
+           "interrupted\n");
 }
 
 static int is_switch(const char *option, size_t length, int *known)
@@ -111,8 +119,10 @@ static int run_words(stax_tuner *tuner, int count, char **words)
     const char *command = NULL;
     int used = 0;
     for (int at = 1; at < count; at++) {
-        if (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0) return print_help(), STAX_EXIT_OK;
-        if (strcmp(words[at], "--version") == 0) return printf("stax-tune %s\n", stax_version()), STAX_EXIT_OK;
+        if (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0)
+            return print_help(), STAX_EXIT_OK;
+        if (strcmp(words[at], "--version") == 0)
+            return printf("stax-tune %s\n", stax_version()), STAX_EXIT_OK;
         static char output[] = "--output"; /* the one short option beside -h */
         if (strcmp(words[at], "-o") == 0) words[at] = output;
         if (strncmp(words[at], "--", 2) == 0) {
@@ -139,7 +149,8 @@ int cli_run(int count, char **words)
     if (isatty(STDERR_FILENO)) stax_on_progress(running, show_progress, NULL);
     int exit_code = run_words(running, count, words);
     clear_line();
-    if (exit_code != STAX_EXIT_OK && *stax_message(running)) fprintf(stderr, "stax-tune: %s\n", stax_message(running));
+    if (exit_code != STAX_EXIT_OK && *stax_message(running))
+        fprintf(stderr, "stax-tune: %s\n", stax_message(running));
     if (fflush(stdout) != 0 && exit_code == STAX_EXIT_OK) {
         fprintf(stderr, "stax-tune: standard output could not be written\n");
         exit_code = STAX_EXIT_FAILED;

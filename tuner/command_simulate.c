@@ -1,4 +1,5 @@
-/* simulate: strategies on recorded spaces, judged by the published method; and counts of described spaces. */
+/* simulate: strategies on recorded spaces, judged by the published method; and counts of described
+ * spaces. */
 #include <math.h>
 #include <string.h>
 
@@ -6,11 +7,11 @@
 #include "tuner/session.h"
 #include "tuner/simulate.h"
 
-/* Other tuners' recordings: everything but running is the compile cost, as the published budgets count it. */
-static enum stax_status take_import(const char *path, struct arena *arena, struct recorded *out)
+/* Other tuners' recordings: everything but running is the compile cost, as the published budgets
+ * count it. */
+static const struct recorded_config *take_recording(const struct recording *recording,
+                                                    struct arena *arena)
 {
-    struct recording *recording;
-    STAX_TRY(import_recording(path, arena, &recording));
     struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, recording->rows);
     for (uint64_t i = 0; i < recording->rows; i++) {
         const struct recording_row *row = &recording->row[i];
@@ -21,15 +22,19 @@ static enum stax_status take_import(const char *path, struct arena *arena, struc
                                              .samples = row->samples,
                                              .sample_ns = row->sample_ns};
     }
-    *out = (struct recorded){.name = path, .space = recording->space, .config = config};
-    return STAX_OK;
+    return config;
 }
 
-static enum stax_status take_replay(const char *path, struct arena *arena, struct recorded *out)
+static enum stax_status take_space(const char *path, struct arena *arena, struct recorded *out)
 {
     struct replay *replay;
     STAX_TRY(replay_open(path, arena, &replay));
     const struct space *space = replay_space(replay);
+    *out = (struct recorded){.name = path, .space = space};
+    if (replay_recording(replay)) {
+        out->config = take_recording(replay_recording(replay), arena);
+        return STAX_OK;
+    }
     uint64_t count = space_count(space);
     struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, count);
     for (uint64_t i = 0; i < count; i++) {
@@ -43,15 +48,8 @@ static enum stax_status take_replay(const char *path, struct arena *arena, struc
                                              .samples = trial.samples,
                                              .sample_ns = trial.span_ns};
     }
-    *out = (struct recorded){.name = path, .space = space, .config = config};
+    out->config = config;
     return STAX_OK;
-}
-
-static enum stax_status take_space(const char *path, struct arena *arena, struct recorded *out)
-{
-    size_t length = strlen(path);
-    bool ours = length > 3 && strcmp(path + length - 3, ".h5") == 0;
-    return ours ? take_replay(path, arena, out) : take_import(path, arena, out);
 }
 
 /* --strategy A,B,C (or auto) and, for each, its own --set values. */
@@ -71,7 +69,8 @@ static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, 
                 own[entry.settings++] = set->text[i] + length + 1;
         (*entries)[(*count)++] = entry;
     }
-    if (*count == 0) STAX_RETURN(STAX_USAGE, "--strategy: name one or more, as in --strategy random,auto");
+    if (*count == 0)
+        STAX_RETURN(STAX_USAGE, "--strategy: name one or more, as in --strategy random,auto");
     return STAX_OK;
 }
 
@@ -91,19 +90,21 @@ static enum stax_status count_spaces(stax_tuner *tuner, struct arena *arena)
     return STAX_OK;
 }
 
-static enum stax_status take_options(stax_tuner *tuner, uint64_t valid, struct simulate_options *options)
+static enum stax_status take_options(stax_tuner *tuner, uint64_t valid,
+                                     struct simulate_options *options)
 {
     int64_t repeats, seed;
     struct budget budget;
     STAX_TRY(option_int(tuner, OPTION_REPEATS, 1, 1000000, &repeats));
     STAX_TRY(option_int(tuner, OPTION_SEED, 0, INT64_MAX, &seed));
-    *options = (struct simulate_options){.repeats = (int)repeats,
-                                         .seed = (uint64_t)seed,
-                                         .cutoff = 0.95, /* autotuning methodology 2024, section 4.1 */
-                                         .start = 0.01,
-                                         .budget_configs = UINT64_MAX,
-                                         .quantile = 0.05,
-                                         .confidence = 0.95};
+    *options = (struct simulate_options){
+        .repeats = (int)repeats,
+        .seed = (uint64_t)seed,
+        .cutoff = 0.95, /* autotuning methodology 2024, section 4.1 */
+        .start = 0.01,
+        .budget_configs = UINT64_MAX,
+        .quantile = 0.05,
+        .confidence = 0.95};
     if (!option_given(tuner, OPTION_BUDGET)) return STAX_OK;
     STAX_TRY(budget_parse(tuner, valid, &budget));
     options->budget_configs = budget.configs;
@@ -111,7 +112,8 @@ static enum stax_status take_options(stax_tuner *tuner, uint64_t valid, struct s
     return STAX_OK;
 }
 
-static enum stax_status draw(const struct simulate_report *report, const char *picture, struct arena *arena)
+static enum stax_status draw(const struct simulate_report *report, const char *picture,
+                             struct arena *arena)
 {
     struct text script = text_make(arena);
     STAX_TRY(simulate_plot(report, picture, arena, &script));
@@ -127,7 +129,8 @@ static enum stax_status run_simulation(stax_tuner *tuner, struct arena *arena)
     const char *path = option_text(tuner, OPTION_JSON), *picture = option_text(tuner, OPTION_PLOT);
     if (path && files->count > 1) STAX_RETURN(STAX_USAGE, "--json takes one --space at a time");
     if (picture && files->count > 1) STAX_RETURN(STAX_USAGE, "--plot takes one --space at a time");
-    if (picture) STAX_TRY(gnuplot_begin(&head, picture, 0, 0)); /* a bad name is said before the work */
+    if (picture)
+        STAX_TRY(gnuplot_begin(&head, picture, 0, 0)); /* a bad name is said before the work */
     STAX_TRY(take_strategies(tuner, arena, &entries, &entry));
     for (int i = 0; i < files->count; i++) {
         struct recorded recorded;
@@ -144,15 +147,18 @@ static enum stax_status run_simulation(stax_tuner *tuner, struct arena *arena)
     return STAX_OK;
 }
 
-enum stax_status command_simulate(stax_tuner *tuner, int count, const char *const *arguments, int *exit_code)
+enum stax_status command_simulate(stax_tuner *tuner, int count, const char *const *arguments,
+                                  int *exit_code)
 {
     (void)exit_code;
-    if (count) STAX_RETURN(STAX_USAGE, "unexpected argument %s; name files with --space", arguments[0]);
+    if (count)
+        STAX_RETURN(STAX_USAGE, "unexpected argument %s; name files with --space", arguments[0]);
     if (!option_given(tuner, OPTION_SPACE))
-        STAX_RETURN(STAX_USAGE, "name a recorded space: --space FILE (a .h5 of ours, a Kernel Tuner cache or T4; T1 with --count)");
+        STAX_RETURN(STAX_USAGE, "name a recorded space: --space FILE (a .h5 of ours, a Kernel "
+                                "Tuner cache or T4; T1 with --count)");
     struct arena *arena = arena_create();
-    enum stax_status status =
-        option_given(tuner, OPTION_ONLY_COUNT) ? count_spaces(tuner, arena) : run_simulation(tuner, arena);
+    enum stax_status status = option_given(tuner, OPTION_ONLY_COUNT) ? count_spaces(tuner, arena)
+                                                                     : run_simulation(tuner, arena);
     arena_destroy(arena);
     return status;
 }

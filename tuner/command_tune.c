@@ -291,8 +291,8 @@ static enum stax_status tune(struct session *session)
     stax_tuner *tuner = session->tuner;
     STAX_TRY(find_strategy(session));
     struct setup kernel_only = {0};
-    STAX_TRY(setup_kernel(tuner, session->arena,
-                          &kernel_only)); /* a mistake in the text shows before anything starts */
+    if (!setup_foreign(tuner)) /* a mistake in the text shows before anything starts */
+        STAX_TRY(setup_kernel(tuner, session->arena, &kernel_only));
     STAX_TRY(db_open(option_text(tuner, OPTION_DB), true, session->arena, &session->db));
     STAX_TRY(setup_open(tuner, session->arena, starting, session, &session->setup));
     STAX_TRY(budget_parse(tuner, space_count(session->setup.space), &session->budget));

@@ -1,5 +1,5 @@
-/* Running gnuplot; see gnuplot.h. `-d` leaves the user's own settings out, so that the same script is
- * the same picture everywhere. */
+/* Running gnuplot; see gnuplot.h. `-d` leaves the user's own settings out, so that the same script
+ * is the same picture everywhere. */
 #include "tuner/gnuplot.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ void gnuplot_quote(struct text *script, const char *string)
     text_add(script, "'");
     for (; *string; string++) {
         if (*string == '\'') text_add(script, "'");
-        text_add_n(script, (unsigned char)*string < 0x20 ? " " : string, 1); /* a string ends with its line */
+        text_add_n(script, (unsigned char)*string < 0x20 ? " " : string,
+                   1); /* a string ends with its line */
     }
     text_add(script, "'");
 }
@@ -46,16 +47,22 @@ enum stax_status gnuplot_begin(struct text *script, const char *path, int width,
     const char *slash = strrchr(path, '/');
     text_add(script, "# Draws the picture again: gnuplot THIS_FILE\nset encoding utf8\n");
     if (svg)
-        text_printf(script, "set terminal svg size %d,%d dynamic font 'sans-serif,14' background rgb 'white'\n", width,
-                    height);
+        text_printf(
+            script,
+            "set terminal svg size %d,%d dynamic font 'sans-serif,14' background rgb 'white'\n",
+            width, height);
     else
-        text_printf(script, "set terminal pngcairo size %d,%d font 'sans-serif,11' background rgb 'white'\n", width,
-                    height);
+        text_printf(
+            script,
+            "set terminal pngcairo size %d,%d font 'sans-serif,11' background rgb 'white'\n", width,
+            height);
     text_add(script, "output_name = ");
     gnuplot_quote(script, slash ? slash + 1 : path);
-    text_add(script, "\nif (exists('ARG1')) if (strlen(ARG1)) output_name = ARG1\nset output output_name\n"
-                     "set datafile missing 'NaN'\nset border 3 linecolor rgb '#444444'\n"
-                     "set tics nomirror out textcolor rgb '#222222'\nset grid linecolor rgb '#dddddd' linewidth 1\n");
+    text_add(script,
+             "\nif (exists('ARG1')) if (strlen(ARG1)) output_name = ARG1\nset output output_name\n"
+             "set datafile missing 'NaN'\nset border 3 linecolor rgb '#444444'\n"
+             "set tics nomirror out textcolor rgb '#222222'\nset grid linecolor rgb '#dddddd' "
+             "linewidth 1\n");
     return STAX_OK;
 }
 
@@ -64,14 +71,16 @@ static int marks(double low, double high, const double *step, int steps, double 
     int count = 0;
     for (double decade = pow(10, floor(log10(low))); decade <= high; decade *= 10)
         for (int i = 0; i < steps && count < capacity; i++)
-            if (decade * step[i] >= low && decade * step[i] <= high) out[count++] = decade * step[i];
+            if (decade * step[i] >= low && decade * step[i] <= high)
+                out[count++] = decade * step[i];
     return count;
 }
 
 void gnuplot_log_axis(struct text *script, const char *axis, double low, double high)
 {
     enum { MOST = 64, ENOUGH = 4, MANY = 9 }; /* marks on an axis (chosen) */
-    static const double sparse[] = {1}, some[] = {1, 2, 5}, dense[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
+    static const double sparse[] = {1}, some[] = {1, 2, 5},
+                        dense[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
     double at[MOST];
     int count = marks(low, high, some, STAX_COUNT(some), at, MOST);
     if (count < ENOUGH) count = marks(low, high, dense, STAX_COUNT(dense), at, MOST);
@@ -79,7 +88,8 @@ void gnuplot_log_axis(struct text *script, const char *axis, double low, double 
     text_printf(script, "set logscale %s\n", axis);
     if (count < 2) return; /* gnuplot's own are as good */
     text_printf(script, "set %stics (", axis);
-    for (int i = 0; i < count; i++) text_printf(script, "%s'%.6g' %.6g", i ? ", " : "", at[i], at[i]);
+    for (int i = 0; i < count; i++)
+        text_printf(script, "%s'%.6g' %.6g", i ? ", " : "", at[i], at[i]);
     text_add(script, ")\n");
 }
 
@@ -98,7 +108,8 @@ static const char *complaint(int fd, struct arena *arena)
 
 static enum stax_status run_gnuplot(const char *script, const char *picture, struct arena *arena)
 {
-    char *const words[] = {"gnuplot", "-d", "-c", arena_text(arena, script), arena_text(arena, picture), NULL};
+    char *const words[] = {
+        "gnuplot", "-d", "-c", arena_text(arena, script), arena_text(arena, picture), NULL};
     char *log = arena_printf(arena, "%s.log", picture);
     int fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) STAX_RETURN(STAX_IO, "cannot write %s: %s", log, strerror(errno));
@@ -113,7 +124,8 @@ static enum stax_status run_gnuplot(const char *script, const char *picture, str
     posix_spawn_file_actions_destroy(&actions);
     enum stax_status status = STAX_OK;
     if (error == ENOENT) {
-        status = status_set(STAX_UNSUPPORTED, "gnuplot is not installed (Debian: gnuplot-nox); %s draws the picture",
+        status = status_set(STAX_UNSUPPORTED,
+                            "gnuplot is not installed (Debian: gnuplot-nox); %s draws the picture",
                             script);
     } else if (error) {
         status = status_set(STAX_IO, "gnuplot cannot be started: %s", strerror(error));

@@ -1,4 +1,5 @@
-/* Pictures through gnuplot, a program of its own: a script in, an .svg or .png out. Private to tuner/.
+/* Pictures through gnuplot, a program of its own: a script in, an .svg or .png out. Private to
+ * tuner/.
  *
  * The script is kept beside the picture (picture.svg.gp), holds its data, and draws the picture
  * again by `gnuplot picture.svg.gp`. In scripts every string is in single quotes and goes through
@@ -10,8 +11,8 @@
 #include "base/status.h"
 #include "base/text.h"
 
-/* The head of a script: terminal, output, and what all our pictures share. STAX_USAGE for a path that
- * ends in neither .svg nor .png. */
+/* The head of a script: terminal, output, and what all our pictures share. STAX_USAGE for a path
+ * that ends in neither .svg nor .png. */
 enum stax_status gnuplot_begin(struct text *script, const char *path, int width, int height);
 void gnuplot_quote(struct text *script, const char *string);
 /* `set xlabel`-like: "set <what> 'string' noenhanced". */

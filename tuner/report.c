@@ -39,7 +39,7 @@ static json_t *timed_json(const struct session *session, uint64_t config,
     if (rates) {
         double bytes_s = session->setup.bytes / (summary->median * 1e-9);
         double copy = session->setup.device->copy_bytes_s;
-        json_object_set_new(object, "gbps", json_real(bytes_s / 1e9));
+        json_object_set_new(object, "gbps", real_or_null(bytes_s > 0 ? bytes_s / 1e9 : NAN));
         json_object_set_new(object, "frac_of_roof",
                             copy > 0 ? json_real(bytes_s / copy) : json_null());
     }
@@ -92,9 +92,10 @@ static void say_timed(struct session *session, int stream, const char *label, ui
 {
     double copy = session->setup.device->copy_bytes_s;
     double bytes_s = session->setup.bytes / (summary->median * 1e-9);
-    say(session->tuner, stream, "%-8s %s  [%s, %s]  %.1f GB/s", label,
-        time_text(summary->median, arena), time_text(summary->low, arena),
-        time_text(summary->high, arena), bytes_s / 1e9);
+    say(session->tuner, stream, "%-8s %s  [%s, %s]", label, time_text(summary->median, arena),
+        time_text(summary->low, arena), time_text(summary->high, arena));
+    if (bytes_s > 0) /* unknown for a kernel that another tuner recorded */
+        say(session->tuner, stream, "  %.1f GB/s", bytes_s / 1e9);
     if (copy > 0) say(session->tuner, stream, "  %.1f %% of copy bandwidth", 100 * bytes_s / copy);
     say(session->tuner, stream, "\n         %s\n",
         space_config_text(session->setup.space, config, arena));
@@ -145,7 +146,8 @@ static void say_result(struct session *session, int stream, struct arena *arena)
     } else {
         say(tuner, stream, "default  failed\n");
     }
-    if (measure_l2(setup->measure) == L2_WARM && setup->bytes < (double)setup->device->l2_bytes)
+    if (measure_l2(setup->measure) == L2_WARM && setup->bytes > 0 &&
+        setup->bytes < (double)setup->device->l2_bytes)
         say(tuner, stream,
             "note     L2 warm: the data stays in cache, so the rate may pass the copy bandwidth of "
             "memory\n");

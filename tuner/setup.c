@@ -56,6 +56,26 @@ static enum stax_status replay_lookup(void *data, const struct hash128 *config, 
     return replay_trial(data, config, fidelity, repeat, arena, trial);
 }
 
+static const char replay_prefix[] = "replay:";
+
+bool setup_foreign(const stax_tuner *tuner)
+{
+    const char *device = option_text(tuner, OPTION_DEVICE);
+    return strncmp(device, replay_prefix, sizeof replay_prefix - 1) == 0 &&
+           !option_given(tuner, OPTION_KERNEL) && !option_given(tuner, OPTION_EXPR);
+}
+
+/* The kernel is whatever was recorded; nothing is known of it but its name. */
+static enum stax_status setup_recorded(stax_tuner *tuner, struct arena *arena, struct setup *setup)
+{
+    int64_t seed;
+    STAX_TRY(option_int(tuner, OPTION_SEED, 0, INT64_MAX, &seed));
+    setup->arena = arena;
+    setup->seed = (uint64_t)seed;
+    setup->name = setup->problem = setup->source = "";
+    return STAX_OK;
+}
+
 /* A replay measures nothing: its space is what was recorded, its device that of the recording. */
 static enum stax_status open_replay(struct setup *setup, const char *path,
                                     struct measure_options *options)
@@ -73,7 +93,8 @@ static void replay_candidates(struct setup *setup)
 {
     struct cg_candidates own = {0}, *out = &setup->candidates;
     const struct space *space;
-    if (cg_space(setup->kernel, setup->device, setup->arena, (struct space **)&space) == STAX_OK &&
+    if (setup->kernel &&
+        cg_space(setup->kernel, setup->device, setup->arena, (struct space **)&space) == STAX_OK &&
         cg_candidates(setup->kernel, setup->device, space, &own) == STAX_OK) {
         for (int i = 0; i < own.count; i++)
             if (space_translate(space, own.config[i], setup->space, &out->config[out->count]))
@@ -87,9 +108,9 @@ enum stax_status setup_open(stax_tuner *tuner, struct arena *arena,
                             void (*starting)(void *, uint64_t), void *data, struct setup *setup)
 {
     struct measure_options options;
-    STAX_TRY(setup_kernel(tuner, arena, setup));
+    STAX_TRY(setup_foreign(tuner) ? setup_recorded(tuner, arena, setup)
+                                  : setup_kernel(tuner, arena, setup));
     STAX_TRY(setup_measure_options(tuner, &options));
-    static const char replay_prefix[] = "replay:";
     if (strncmp(options.device, replay_prefix, sizeof replay_prefix - 1) == 0) {
         STAX_TRY(open_replay(setup, options.device + sizeof replay_prefix - 1, &options));
     } else {
@@ -100,7 +121,9 @@ enum stax_status setup_open(stax_tuner *tuner, struct arena *arena,
     setup->device = measure_device(setup->measure);
     if (setup->replay) {
         setup->space = replay_space(setup->replay);
-        if (strcmp(replay_kernel(setup->replay), setup->problem) != 0)
+        if (!setup->kernel)
+            setup->name = setup->problem = replay_kernel(setup->replay);
+        else if (strcmp(replay_kernel(setup->replay), setup->problem) != 0)
             STAX_RETURN(STAX_USAGE, "the recording is of %s, not of %s; name its kernel and shapes",
                         replay_kernel(setup->replay), setup->problem);
         replay_candidates(setup);

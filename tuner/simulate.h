@@ -89,8 +89,8 @@ enum stax_status simulate(const struct recorded *recorded, const struct simulate
 /* {space, valid, optimum, budget_s, repeats, strategies: [{name, score, score_ci, ...}]}; times in
  * ns as recorded. */
 const char *simulate_json(const struct simulate_report *report, struct arena *arena);
-/* A gnuplot script (gnuplot.h) that draws the best found so far against time to `path`, .svg or .png:
- * STAX_USAGE for another ending. */
+/* A gnuplot script (gnuplot.h) that draws the best found so far against time to `path`, .svg or
+ * .png: STAX_USAGE for another ending. */
 struct text;
 enum stax_status simulate_plot(const struct simulate_report *report, const char *path,
                                struct arena *arena, struct text *script);
