@@ -133,18 +133,23 @@ static void open_function(struct ref *f, const char *name, int64_t blocks)
 
 struct ref_limits {
     const char *u, *tiny, *max;
+    const char *low, *range;
 };
 
 /* As ir_eval.c: unit roundoff, smallest subnormal, greatest finite (IEEE 754 binary16, 32, 64;
- * bfloat16). */
+ * bfloat16); of whole numbers the range. */
 static struct ref_limits limits_of(enum dtype dtype)
 {
     switch (dtype) {
-    case DTYPE_F32: return (struct ref_limits){"0x1p-24", "0x1p-149", "0x1.fffffep127"};
-    case DTYPE_BF16: return (struct ref_limits){"0x1p-8", "0x1p-133", "0x1.fep127"};
-    case DTYPE_F16: return (struct ref_limits){"0x1p-11", "0x1p-24", "65504.0"};
-    case DTYPE_F64: return (struct ref_limits){"0x1p-52", "0x1p-1074", "0x1.fffffffffffffp1023"};
-    default: return (struct ref_limits){"0.0", "0.0", "0.0"};
+    case DTYPE_F32: return (struct ref_limits){"0x1p-24", "0x1p-149", "0x1.fffffep127", "", ""};
+    case DTYPE_BF16: return (struct ref_limits){"0x1p-8", "0x1p-133", "0x1.fep127", "", ""};
+    case DTYPE_F16: return (struct ref_limits){"0x1p-11", "0x1p-24", "65504.0", "", ""};
+    case DTYPE_F64: return (struct ref_limits){"0x1p-52", "0x1p-1074", "0x1.fffffffffffffp1023", "", ""};
+    case DTYPE_I32: return (struct ref_limits){"0.0", "", "", "-0x1p31", "0x1p32"};
+    case DTYPE_I64: return (struct ref_limits){"0.0", "", "", "-0x1p63", "0x1p64"};
+    case DTYPE_I8: return (struct ref_limits){"0.0", "", "", "-128.0", "256.0"};
+    case DTYPE_U8: return (struct ref_limits){"0.0", "", "", "0.0", "256.0"};
+    default: return (struct ref_limits){"0.0", "", "", "0.0", "0.0"};
     }
 }
 
@@ -176,7 +181,10 @@ static void declare_dims(struct ref *f, int first, int past, const char *flat)
 static void settle(struct ref *f, enum dtype dtype)
 {
     struct ref_limits limits = limits_of(dtype);
-    if (dtype_is_float(dtype)) line(f, "sd_settle(&v, &e, %s, %s);", limits.tiny, limits.max);
+    if (dtype_is_float(dtype))
+        line(f, "sd_settle(&v, &e, %s, %s);", limits.tiny, limits.max);
+    else
+        line(f, "sd_wrap(&v, &e, %s, %s);", limits.low, limits.range);
 }
 
 /* v and e of the value converted to `to`; v and e are set already. */
@@ -185,7 +193,8 @@ static void convert(struct ref *f, enum dtype to)
     if (to == DTYPE_BOOL) {
         line(f, "e = sd_compare_error(v, 0.0, e, 0.0); v = v != 0.0;");
     } else if (!dtype_is_float(to)) {
-        line(f, "e = e > 0 ? sd_step_error(v, e) : 0.0; v = trunc(v);");
+        line(f, "sd_to_whole(&v, &e);");
+        settle(f, to);
     } else {
         if (to != DTYPE_F64) line(f, "e = e + %s * fabs(v);", limits_of(to).u);
         settle(f, to);

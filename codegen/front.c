@@ -230,12 +230,30 @@ static int plain_input(const struct graph *graph, int number)
     return graph->node[number].kind == GRAPH_INPUT ? graph->node[number].input : -1;
 }
 
-/* Inputs are filled from (-1, 1); from (0.5, 2) where the kernel takes their root or logarithm or
- * divides by them, so that results stay finite and well conditioned (chosen). */
+struct fill_range {
+    double low, high;         /* of plain inputs */
+    double above, above_high; /* of divisors and what a root or logarithm is taken of */
+};
+
+/* Chosen: floats so that results stay finite and well conditioned; narrow integers over all they
+ * hold, so that they wrap; wide ones so that products of rows leave 32 bits. */
+static struct fill_range fill_range(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_BOOL: return (struct fill_range){0.0, 1.0, 0.0, 1.0};
+    case DTYPE_U8: return (struct fill_range){0.0, 255.0, 1.0, 255.0};
+    case DTYPE_I8: return (struct fill_range){-128.0, 127.0, 1.0, 127.0};
+    case DTYPE_I32:
+    case DTYPE_I64: return (struct fill_range){-1000.0, 1000.0, 1.0, 1000.0};
+    default: return (struct fill_range){-1.0, 1.0, 0.5, 2.0};
+    }
+}
+
 static void choose_fills(const struct graph *graph, struct cg_input *input)
 {
     for (int i = 0; i < graph->inputs; i++) {
-        input[i] = (struct cg_input){.buffer = i, .low = -1.0, .high = 1.0};
+        struct fill_range range = fill_range(graph->input[i].dtype);
+        input[i] = (struct cg_input){.buffer = i, .low = range.low, .high = range.high};
     }
     for (int i = 0; i < graph->nodes; i++) {
         const struct graph_node *node = &graph->node[i];
@@ -248,8 +266,9 @@ static void choose_fills(const struct graph *graph, struct cg_input *input)
                     : node->op == IR_DIV ? plain_input(graph, node->arg[1])
                                          : -1;
         if (which >= 0) {
-            input[which].low = 0.5;
-            input[which].high = 2.0;
+            struct fill_range range = fill_range(graph->input[which].dtype);
+            input[which].low = range.above;
+            input[which].high = range.above_high;
         }
     }
 }

@@ -15,6 +15,7 @@ static const int64_t POINTS_MOST = (int64_t)1 << 26; /* chosen: seconds, not min
 struct type_limits {
     double u, tiny,
         max; /* unit roundoff, smallest subnormal, greatest finite value; 0 for exact types */
+    double low, range; /* of whole numbers: [low, low + range) */
 };
 
 /* IEEE 754 binary16, 32, 64 and bfloat16. f64: u doubled, since the definition itself rounds there.
@@ -24,6 +25,10 @@ static const struct type_limits limits[DTYPE_COUNT] = {
     [DTYPE_BF16] = {0x1p-8, 0x1p-133, 0x1.fep127},
     [DTYPE_F16] = {0x1p-11, 0x1p-24, 65504.0},
     [DTYPE_F64] = {0x1p-52, 0x1p-1074, 0x1.fffffffffffffp1023},
+    [DTYPE_I32] = {.low = -0x1p31, .range = 0x1p32},
+    [DTYPE_I64] = {.low = -0x1p63, .range = 0x1p64},
+    [DTYPE_I8] = {.low = -128.0, .range = 256.0},
+    [DTYPE_U8] = {.low = 0.0, .range = 256.0},
 };
 
 struct point {
@@ -45,6 +50,7 @@ struct run {
 static struct point settled(double v, double e, enum dtype dtype)
 {
     sd_settle(&v, &e, limits[dtype].tiny, limits[dtype].max);
+    sd_wrap(&v, &e, limits[dtype].low, limits[dtype].range);
     return (struct point){v, e};
 }
 
@@ -70,14 +76,15 @@ static struct point pure(const struct run *run, const struct ir_node *node)
     return settled(v, e, node->dtype);
 }
 
-/* Conversion of a value known to `from.e`; integers truncate, truth is "not zero". */
+/* Conversion of a value known to `from.e`; integers truncate and wrap, truth is "not zero". */
 static struct point converted(struct point from, enum dtype to)
 {
     if (to == DTYPE_BOOL) {
         return (struct point){from.v != 0.0, sd_compare_error(from.v, 0.0, from.e, 0.0)};
     }
     if (!dtype_is_float(to)) {
-        return (struct point){trunc(from.v), from.e > 0 ? sd_step_error(from.v, from.e) : 0.0};
+        sd_to_whole(&from.v, &from.e);
+        return settled(from.v, from.e, to);
     }
     double exact = to == DTYPE_F64 ? 0.0 : limits[to].u * fabs(from.v);
     return settled(from.v, from.e + exact, to);

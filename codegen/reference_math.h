@@ -132,6 +132,44 @@ SD_FN double sd_compare_error(double a, double b, double ea, double eb)
     return fabs(a - b) <= ea + eb ? 1.0 : 0.0;
 }
 
+/* A value converted to a whole number: the fraction goes, through 64 bits. What NaN and values
+ * beyond those give, languages and devices leave open: any number is right. */
+SD_FN void sd_to_whole(double *v, double *e)
+{
+    if (!(fabs(*v) + *e < 0x1p63)) {
+        *v = 0.0;
+        *e = SD_INF;
+        return;
+    }
+    *e = sd_step_error(*v, *e);
+    *v = trunc(*v);
+}
+
+/* Completes a whole number of a type that holds [low, low + range): it wraps around, as in NumPy.
+ * Where a double cannot tell where it lands, there is no bound. `range` 0: truth values. */
+SD_FN void sd_wrap(double *v, double *e, double low, double range)
+{
+    if (!(range > 0)) {
+        return;
+    }
+    if (*v - *v != 0 || *e != *e) {
+        *v = 0.0;
+        *e = SD_INF;
+        return;
+    }
+    if (fabs(*v) > 0x1p53) {
+        *e += fabs(*v) * 0x1p-52;
+    }
+    if (*v - *e >= low && *v + *e < low + range) {
+        return;
+    }
+    if (*e > 0) {
+        *e = SD_INF;
+        return;
+    }
+    *v -= range * floor((*v - low) / range);
+}
+
 /* Completes the bound of a value computed in, or stored as, a type whose greatest finite value is
  * `max` and whose smallest subnormal is `tiny` (both 0 for integers and truth values).
  * - A value surely beyond `max` is an infinity in that type: so it is in the definition, exactly.

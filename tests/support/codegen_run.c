@@ -48,6 +48,11 @@ const struct run_case run_cases[] = {
     {.expr = "kernel small(x: i8[50, 66]) { return min(relu(x), axis=0) }"},
     {.expr = "kernel bytes(x: u8[19, 500], y: bool[500]) { return sum(where(y, f32(x), 0.0), "
              "axis=-1) }"},
+    {.expr =
+         "kernel wraps(x: u8[9, 70], y: i8[9, 70], z: i32[70]) { return -x, x * x - y, y * y + 3, "
+         "max(-x, axis=0), sum(z * z, axis=0), z * 1500000000 + 1 }"},
+    {.expr = "kernel casts(x: f32[9, 70], z: i64[70]) { return i8(x * 300), u8(x * 1000), "
+             "i32(x * 7), i8(z), sum(u8(z)) }"},
     {.expr = "kernel mixed(x: bf16[29, 64], w: f32[64]) -> bf16 { return tanh(x) * w + sin(w) }"},
     {.expr = "kernel two(x: f32[30, 120]) { return sum(x, axis=-1), max(x, axis=-1), x * 2 }"},
     {.expr = "kernel slice(x: f32[30, 120]) { return sum(x[:, 3:99:2], axis=-1) }"},

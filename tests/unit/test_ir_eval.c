@@ -216,13 +216,41 @@ static void test_bounds_are_tight(void **state)
     }
 }
 
+/* Whole numbers wrap around as in NumPy, after every op; what no number is converts to anything. */
+static void test_whole_numbers(void **state)
+{
+    struct fixture f = open_text("kernel k(x: u8[3], y: i8[3], z: i32[3], r: f32[3]) { return -x, "
+                                 "x * x - 1, y * y, z * z, i8(z), i32(r), u8(r) }");
+    const double x[3] = {0, 1, 255}, y[3] = {-128, 100, 3}, z[3] = {65536, -65537, 46341},
+                 r[3] = {-1.75, 300.5, NAN};
+    static const double want[7][3] = {
+        {0, 255, 1}, {255, 0, 0},  {0, 16, 9},  {0, 131073, -2147479015},
+        {0, -1, 5},  {-1, 300, 0}, {255, 44, 0}};
+    for (int i = 0; i < 3; i++) {
+        f.data[0][i] = x[i];
+        f.data[1][i] = y[i];
+        f.data[2][i] = z[i];
+        f.data[3][i] = r[i];
+    }
+    assert_int_equal(ir_eval(&f.kernel->program, f.data, f.bound), STAX_OK);
+    for (int out = 0; out < 7; out++) {
+        for (int i = 0; i < 3; i++) {
+            bool open = out >= 5 && i == 2;
+            if (f.data[4 + out][i] != want[out][i] || f.bound[4 + out][i] != (open ? HUGE_VAL : 0))
+                fail_msg("out%d[%d] is %g within %g, not %g", out, i, f.data[4 + out][i],
+                         f.bound[4 + out][i], want[out][i]);
+        }
+    }
+    arena_destroy(f.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum_of_squares),   cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_gelu_backward),    cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_ties_stay_exact),  cmocka_unit_test(test_bounds_hold),
-        cmocka_unit_test(test_bounds_are_tight),
+        cmocka_unit_test(test_whole_numbers),  cmocka_unit_test(test_sum_of_squares),
+        cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gelu_backward),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_ties_stay_exact),
+        cmocka_unit_test(test_bounds_hold),    cmocka_unit_test(test_bounds_are_tight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
