@@ -144,7 +144,8 @@ static struct ref_limits limits_of(enum dtype dtype)
     case DTYPE_F32: return (struct ref_limits){"0x1p-24", "0x1p-149", "0x1.fffffep127", "", ""};
     case DTYPE_BF16: return (struct ref_limits){"0x1p-8", "0x1p-133", "0x1.fep127", "", ""};
     case DTYPE_F16: return (struct ref_limits){"0x1p-11", "0x1p-24", "65504.0", "", ""};
-    case DTYPE_F64: return (struct ref_limits){"0x1p-52", "0x1p-1074", "0x1.fffffffffffffp1023", "", ""};
+    case DTYPE_F64:
+        return (struct ref_limits){"0x1p-52", "0x1p-1074", "0x1.fffffffffffffp1023", "", ""};
     case DTYPE_I32: return (struct ref_limits){"0.0", "", "", "-0x1p31", "0x1p32"};
     case DTYPE_I64: return (struct ref_limits){"0.0", "", "", "-0x1p63", "0x1p64"};
     case DTYPE_I8: return (struct ref_limits){"0.0", "", "", "-128.0", "256.0"};
