@@ -361,7 +361,10 @@ static void print_parts(struct ref *f, int level)
         if (!at_level(f, n, level)) continue;
         int arg = f->ir->node[n].arg[0];
         take(f, n, arena_printf(f->arena, "v%d", arg), arena_printf(f->arena, "e%d", arg),
-             arena_printf(f->arena, "fabs(v%d)", arg));
+             arena_printf(f->arena,
+                          f->ir->node[n].reduction == IR_RED_PROD ? "sd_product_scale(v%d)"
+                                                                  : "fabs(v%d)",
+                          arg));
     }
     end(f);
     if (f->cuda) {
@@ -413,6 +416,8 @@ static void print_ends(struct ref *f, int level)
             line(f, "e = sd_sum_error(%lld.0, e, fs%d, %s);", (long long)f->r, n, limits.u);
             if (dtype_is_float(node->dtype)) line(f, "if (fs%d > %s) e = HUGE_VAL;", n, limits.max);
         }
+        if (node->reduction == IR_RED_PROD)
+            line(f, "sd_product_end(&v, &e, %lld.0, fs%d, %s);", (long long)f->r, n, limits.u);
         settle(f, node->dtype);
         line(f, "rv%d[x] = v; re%d[x] = e;", n, n);
         end(f);

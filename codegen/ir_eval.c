@@ -173,7 +173,7 @@ static void fold_add(const struct run *run, int i)
         break;
     default: fold->error = fmax(fold->error, next.e); break;
     }
-    fold->scale += fabs(b);
+    fold->scale += node->reduction == IR_RED_PROD ? sd_product_scale(b) : fabs(b);
     fold->value = v;
 }
 
@@ -184,6 +184,9 @@ static void fold_end(const struct run *run, int i, int64_t count)
     double error = fold->error;
     if (node->reduction == IR_RED_SUM) {
         error = sd_sum_error((double)count, error, fold->scale, limits[node->dtype].u);
+    }
+    if (node->reduction == IR_RED_PROD) {
+        sd_product_end(&fold->value, &error, (double)count, fold->scale, limits[node->dtype].u);
     }
     run->at[i] = settled(fold->value, error, node->dtype);
 }

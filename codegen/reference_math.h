@@ -56,6 +56,28 @@ SD_FN double sd_product_error(double a, double b, double ea, double eb, double v
     return (ea > 0 ? (fabs(b) + eb) * ea : 0.0) + (eb > 0 ? fabs(a) * eb : 0.0) + u * fabs(v);
 }
 
+/* How many powers of two a factor can carry a partial product up by; NaN for NaN. */
+SD_FN double sd_product_scale(double b)
+{
+    return b != b ? b : b == 0 ? 0.0 : fmax(log2(fabs(b)), 0.0);
+}
+
+/* Completes a product of n factors that grow by 2^scale at most, in whatever order. No bound where
+ * some order overflows on the way (an infinity that meets a zero is NaN); partial products that
+ * underflow lose up to a subnormal each, which the others may carry up again. Whole numbers are
+ * exact in double below 2^53. */
+SD_FN void sd_product_end(double *v, double *e, double n, double scale, double u)
+{
+    double most = u > 0x1p-40 ? 127.0 : u > 0 ? 1023.0 : 52.0;
+    if (scale != scale) return;
+    if (scale > most) {
+        *v = 0.0;
+        *e = SD_INF;
+    } else if (u > 0) {
+        *e += n * exp2(scale - (u > 0x1p-40 ? 149.0 : 1074.0));
+    }
+}
+
 /* a/b with b known to eb: the quotient moves by (ea + |v| eb) / (|b| - eb); no bound once b may be
  * zero. */
 SD_FN double sd_div_error(double a, double b, double ea, double eb, double v, double u)

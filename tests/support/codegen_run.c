@@ -53,6 +53,8 @@ const struct run_case run_cases[] = {
          "max(-x, axis=0), sum(z * z, axis=0), z * 1500000000 + 1 }"},
     {.expr = "kernel casts(x: f32[9, 70], z: i64[70]) { return i8(x * 300), u8(x * 1000), "
              "i32(x * 7), i8(z), sum(u8(z)) }"},
+    {.expr = "kernel products(x: f32[4, 400], y: i64[4, 400]) { return prod(x * 20, axis=1), "
+             "prod(y, axis=1) }"},
     {.expr = "kernel mixed(x: bf16[29, 64], w: f32[64]) -> bf16 { return tanh(x) * w + sin(w) }"},
     {.expr = "kernel two(x: f32[30, 120]) { return sum(x, axis=-1), max(x, axis=-1), x * 2 }"},
     {.expr = "kernel slice(x: f32[30, 120]) { return sum(x[:, 3:99:2], axis=-1) }"},

@@ -244,13 +244,31 @@ static void test_whole_numbers(void **state)
     arena_destroy(f.arena);
 }
 
+/* A product that leaves the type in some order of multiplying has no bound, in the others one. */
+static void test_products_overflow(void **state)
+{
+    struct fixture f = open_text("kernel k(x: f32[4, 300]) { return prod(x, axis=1) }");
+    for (int i = 0; i < 300; i++) {
+        f.data[0][i] = i % 2 ? 4.0 : 0.25;      /* 1, but 2^300 on the way */
+        f.data[0][300 + i] = i ? 4.0 : 0.0;     /* 0, or infinity times 0 */
+        f.data[0][600 + i] = i ? 4.0 : NAN;     /* NaN in every order */
+        f.data[0][900 + i] = i < 3 ? 3.0 : 1.0; /* 27 */
+    }
+    assert_int_equal(ir_eval(&f.kernel->program, f.data, f.bound), STAX_OK);
+    assert_true(f.bound[1][0] == HUGE_VAL && f.bound[1][1] == HUGE_VAL);
+    assert_true(isnan(f.data[1][2]) && f.bound[1][2] == 0);
+    assert_true(f.data[1][3] == 27 && f.bound[1][3] < 27 * 301 * 0x1p-24);
+    arena_destroy(f.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_numbers),  cmocka_unit_test(test_sum_of_squares),
-        cmocka_unit_test(test_softmax),        cmocka_unit_test(test_gelu_backward),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_ties_stay_exact),
-        cmocka_unit_test(test_bounds_hold),    cmocka_unit_test(test_bounds_are_tight),
+        cmocka_unit_test(test_whole_numbers),    cmocka_unit_test(test_products_overflow),
+        cmocka_unit_test(test_sum_of_squares),   cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_gelu_backward),    cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_ties_stay_exact),  cmocka_unit_test(test_bounds_hold),
+        cmocka_unit_test(test_bounds_are_tight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
