@@ -82,6 +82,7 @@ void gnuplot_log_axis(struct text *script, const char *axis, double low, double 
     static const double sparse[] = {1}, some[] = {1, 2, 5},
                         dense[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
     double at[MOST];
+    STAX_CHECK(low > 0 && isfinite(high));
     int count = marks(low, high, some, STAX_COUNT(some), at, MOST);
     if (count < ENOUGH) count = marks(low, high, dense, STAX_COUNT(dense), at, MOST);
     if (count > MANY) count = marks(low, high, sparse, STAX_COUNT(sparse), at, MOST);

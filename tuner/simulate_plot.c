@@ -82,9 +82,9 @@ static void put_axes(struct text *script, const struct simulate_report *report,
     gnuplot_set(script, "xlabel",
                 arena_printf(arena, "tuning time: compiling and running (%s)", frame->x->name));
     gnuplot_set(script, "ylabel", arena_printf(arena, "time of one call (%s)", frame->y->name));
-    if (frame->right > LOG_FROM * frame->left)
+    if (frame->left > 0 && frame->right > LOG_FROM * frame->left)
         gnuplot_log_axis(script, "x", frame->left, frame->right);
-    if (frame->top > LOG_FROM * frame->bottom)
+    if (frame->bottom > 0 && frame->top > LOG_FROM * frame->bottom)
         gnuplot_log_axis(script, "y", frame->bottom, frame->top);
     text_printf(script, "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", frame->left,
                 frame->right, frame->bottom, frame->top);
@@ -144,8 +144,10 @@ static void put_plot(struct text *script, const struct simulate_report *report,
          * picture */
         text_printf(script, ", \\\n  NaN with lines linecolor rgb '%s' linewidth 2.2 title ",
                     colour);
-        gnuplot_quote(script,
-                      arena_printf(arena, "%s, score %.2f", result->name, result->score.value));
+        const char *scored = isfinite(result->score.value)
+                                 ? arena_printf(arena, ", score %.2f", result->score.value)
+                                 : "";
+        gnuplot_quote(script, arena_printf(arena, "%s%s", result->name, scored));
     }
     text_add(script, "\n");
 }
@@ -154,6 +156,12 @@ enum stax_status simulate_plot(const struct simulate_report *report, const char 
                                struct arena *arena, struct text *script)
 {
     struct frame frame = frame_of(report);
+    if (!(frame.right > frame.left))
+        STAX_RETURN(
+            STAX_USAGE,
+            "%s: the budget that follows from its recorded costs is 0 s, so there is nothing "
+            "to draw; give one with --budget 30s",
+            report->space);
     STAX_TRY(gnuplot_begin(script, path, WIDTH, HEIGHT));
     put_axes(script, report, &frame, arena);
     put_block(script, "random", report, &frame, false, 1, (double *const[]){report->baseline_ns});

@@ -101,11 +101,31 @@ static void test_script(void **state)
     arena_destroy(arena);
 }
 
+/* No tuning time: one line that says what to do. A picture that begins at no time at all is linear.
+ */
+static void test_no_budget(void **state)
+{
+    struct arena *arena = arena_create();
+    const struct simulate_entry entry = {.strategy = "exhaustive"};
+    struct simulate_report report = simulated(arena, "space", 1, &entry);
+    struct text script = text_make(arena);
+    report.time_s[0] = 0;
+    report.strategy[0].score.value = NAN;
+    assert_int_equal(simulate_plot(&report, "p.svg", arena, &script), STAX_OK);
+    assert_null(strstr(text_string(&script), "logscale x"));
+    assert_null(strstr(text_string(&script), "score nan"));
+    for (int i = 0; i < SIMULATE_POINTS; i++) report.time_s[i] = 0;
+    assert_int_equal(simulate_plot(&report, "p.svg", arena, &script), STAX_USAGE);
+    assert_non_null(strstr(status_message(), "give one with --budget"));
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_best_of_all),
         cmocka_unit_test(test_script),
+        cmocka_unit_test(test_no_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
