@@ -2,6 +2,7 @@
  * header alone, which proves that the header is enough. */
 #include "tuner/cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 static stax_tuner *running; /* for the signal handler */
 static int line_shown;      /* a progress line stands on the terminal */
+static int lost_errno;      /* why text for standard output was lost; 0: none was */
 
 static void on_signal(int signal)
 {
@@ -31,8 +33,8 @@ static void write_text(void *data, int stream, const char *text)
     (void)data;
     clear_line();
     FILE *file = stream == 1 ? stdout : stderr;
-    fputs(text, file);
-    fflush(file);
+    if ((fputs(text, file) < 0 || fflush(file) != 0) && file == stdout && !lost_errno)
+        lost_errno = errno;
 }
 
 static int terminal_width(void)
@@ -151,8 +153,10 @@ int cli_run(int count, char **words)
     clear_line();
     if (exit_code != STAX_EXIT_OK && *stax_message(running))
         fprintf(stderr, "stax-tune: %s\n", stax_message(running));
-    if (fflush(stdout) != 0 && exit_code == STAX_EXIT_OK) {
-        fprintf(stderr, "stax-tune: standard output could not be written\n");
+    if (fflush(stdout) != 0 && !lost_errno) lost_errno = errno;
+    if (lost_errno && lost_errno != EPIPE && exit_code == STAX_EXIT_OK) { /* `| head` is no loss */
+        fprintf(stderr, "stax-tune: standard output could not be written: %s\n",
+                strerror(lost_errno));
         exit_code = STAX_EXIT_FAILED;
     }
     stax_destroy(running);
