@@ -78,14 +78,14 @@ static int marks(double low, double high, const double *step, int steps, double 
 
 void gnuplot_log_axis(struct text *script, const char *axis, double low, double high)
 {
-    enum { MOST = 64, ENOUGH = 4, MANY = 9 }; /* marks on an axis (chosen) */
-    static const double sparse[] = {1}, some[] = {1, 2, 5},
-                        dense[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
+    enum { MOST = 64, MANY = 9 }; /* marks on an axis (chosen) */
+    static const double dense[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9}, some[] = {1, 2, 5};
+    static const double decades[] = {1};
     double at[MOST];
     STAX_CHECK(low > 0 && isfinite(high));
-    int count = marks(low, high, some, STAX_COUNT(some), at, MOST);
-    if (count < ENOUGH) count = marks(low, high, dense, STAX_COUNT(dense), at, MOST);
-    if (count > MANY) count = marks(low, high, sparse, STAX_COUNT(sparse), at, MOST);
+    int count = marks(low, high, dense, STAX_COUNT(dense), at, MOST);
+    if (count > MANY) count = marks(low, high, some, STAX_COUNT(some), at, MOST);
+    if (count > MANY) count = marks(low, high, decades, STAX_COUNT(decades), at, MOST);
     text_printf(script, "set logscale %s\n", axis);
     if (count < 2) return; /* gnuplot's own are as good */
     text_printf(script, "set %stics (", axis);
