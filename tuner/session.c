@@ -41,6 +41,15 @@ enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *
         text);
 }
 
+/* Configurations that have an answer; a strategy may ask for many before the first has one. */
+static uint64_t count_known(const struct session *session)
+{
+    uint64_t known = 0;
+    for (size_t i = 0; i < session->config_slots; i++)
+        known += session->config_entry[i] && session->config_entry[i]->known;
+    return known;
+}
+
 void session_progress(struct session *session, const char *phase, bool force)
 {
     stax_tuner *tuner = session->tuner;
@@ -57,7 +66,7 @@ void session_progress(struct session *session, const char *phase, bool force)
     struct stax_progress progress = {
         .struct_size = sizeof progress,
         .phase = phase,
-        .trials = session->configs,
+        .trials = count_known(session),
         .limit = session->budget.configs == UINT64_MAX ? 0 : session->budget.configs,
         .elapsed_s = now - session->started_s,
         .limit_s = isfinite(session->budget.seconds) ? session->budget.seconds : 0,
