@@ -76,3 +76,28 @@ uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng
     }
     return config;
 }
+
+uint64_t moves_towards(struct moves *moves, uint64_t config, uint64_t goal, int kept,
+                       struct rng *rng)
+{
+    space_unrank(moves->space, config, moves->values);
+    space_unrank(moves->space, goal, moves->other);
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        int first = (int)rng_below(rng, (uint64_t)moves->params);
+        for (int k = 0; k < moves->params; k++) {
+            int i = (first + k) % moves->params, old = moves->values[i];
+            if (i == kept || old == moves->other[i]) continue;
+            moves->values[i] = moves->other[i];
+            uint64_t rank;
+            if (space_rank(moves->space, moves->values, &rank, NULL)) {
+                config = rank;
+                changed = true;
+            } else {
+                moves->values[i] = old;
+            }
+        }
+    }
+    return config;
+}

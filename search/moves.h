@@ -27,4 +27,9 @@ int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
  * itself when none of a few tries is valid. */
 uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng);
 
+/* Walks from `config` towards `goal`, one parameter after the other as long as what comes out is
+ * valid, and leaves `kept` alone: what differs from `goal` in the end is what `kept` needs. */
+uint64_t moves_towards(struct moves *moves, uint64_t config, uint64_t goal, int kept,
+                       struct rng *rng);
+
 #endif

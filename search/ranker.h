@@ -13,11 +13,13 @@ struct ranker;
 struct ranker *ranker_create(struct search *search);
 /* Learns everything told. Needs one finite time. */
 void ranker_fit(struct ranker *ranker);
-/* Writes up to `count` configurations never asked before, the most promising first, and marks them
- * as asked: those of a pool of neighbours of the fastest and of random ones for which mean - kappa
- * spread of the predicted rank is least. Returns how many. */
+/* Writes up to `count` configurations never asked before and marks them as asked. Most are the best
+ * of a pool of neighbours of the fastest and of random ones: those for which mean - kappa spread of
+ * the predicted rank is least. Some are probes: the fastest with another value of a categorical
+ * parameter or a switch and whatever that value needs, since constraints often tie such values to
+ * others and no single step leads there. Returns how many. */
 int ranker_propose(struct ranker *ranker, int count, double kappa, uint64_t *config);
-/* The same of the steps of one parameter away from the fastest. */
+/* Steps of one parameter away from the fastest, the most promising first, in the same way. */
 int ranker_polish(struct ranker *ranker, int count, uint64_t *config);
 /* How many such steps are left. */
 int ranker_unpolished(struct ranker *ranker);
