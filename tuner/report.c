@@ -101,6 +101,26 @@ static void say_timed(struct session *session, int stream, const char *label, ui
         space_config_text(session->setup.space, config, arena));
 }
 
+enum { MESSAGE_WIDTH = 100 }; /* chosen: a compiler's first line, mostly */
+
+/* What an outcome means, and what the first configuration with a message says of itself. */
+static const char *meaning_of(const struct session *session, enum outcome outcome,
+                              struct arena *arena)
+{
+    const char *text = outcome_table[outcome].text;
+    for (size_t i = 0; i < session->config_slots; i++) {
+        const struct entry *entry = session->config_entry[i];
+        if (!entry || !entry->known || entry->trial.outcome != outcome) continue;
+        const char *message = entry->trial.message;
+        if (!message || !message[0]) continue;
+        int length = (int)strcspn(message, "\n");
+        bool cut = length > MESSAGE_WIDTH;
+        return arena_printf(arena, "%s: %.*s%s", text, cut ? MESSAGE_WIDTH : length, message,
+                            cut ? "..." : "");
+    }
+    return text;
+}
+
 static void say_outcomes(struct session *session, int stream, struct arena *arena)
 {
     const char *cells[3 * (OUTCOME_COUNT + 1)] = {"outcome", "configs", "meaning"};
@@ -110,7 +130,7 @@ static void say_outcomes(struct session *session, int stream, struct arena *aren
         cells[3 * rows] = outcome_table[i].name;
         cells[3 * rows + 1] = arena_printf(arena, "%llu",
                                            (unsigned long long)session->by_outcome[i]);
-        cells[3 * rows + 2] = outcome_table[i].text;
+        cells[3 * rows + 2] = meaning_of(session, (enum outcome)i, arena);
         rows++;
     }
     say_table(session->tuner, stream, 3, rows, cells);
@@ -146,7 +166,7 @@ static void say_result(struct session *session, int stream, struct arena *arena)
     } else {
         say(tuner, stream, "default  failed\n");
     }
-    if (measure_l2(setup->measure) == L2_WARM && setup->bytes > 0 &&
+    if (session->best && measure_l2(setup->measure) == L2_WARM && setup->bytes > 0 &&
         setup->bytes < (double)setup->device->l2_bytes)
         say(tuner, stream,
             "note     L2 warm: the data stays in cache, so the rate may pass the copy bandwidth of "

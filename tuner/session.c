@@ -302,6 +302,6 @@ enum stax_status session_search(struct session *session)
         STAX_TRY(collect(session, 0.05));
         session_progress(session, "search", false);
     }
-    session->claim = search_claim(session->search, session->arena);
+    if (session->best) session->claim = search_claim(session->search, session->arena);
     return STAX_OK;
 }
