@@ -1,7 +1,10 @@
 /* Configurations as numbers that a tree can split on. */
 #include <math.h>
+#include <string.h>
 
 #include "search/forest.h"
+
+enum { CACHE = 16384 }; /* configurations; chosen: about a megabyte */
 
 /* 0, 1, 2...: trees only look at the order. */
 static const float *positions(const struct param *param, struct arena *arena)
@@ -63,15 +66,25 @@ struct features features_make(const struct space *space, struct arena *arena)
                 features.feature[count++] = (struct feature){size[i], size[j], i, j, -1};
             }
     features.count = count;
+    for (features.slots = 1; features.slots < space_count(space) && features.slots < CACHE;)
+        features.slots *= 2;
+    features.cached = ARENA_ARRAY(arena, uint64_t, features.slots);
+    features.cache = ARENA_ARRAY(arena, float, features.slots *(uint64_t)count);
     return features;
 }
 
 void features_of(struct features *features, uint64_t config, float *out)
 {
-    space_unrank(features->space, config, features->values);
-    for (int i = 0; i < features->count; i++) {
-        const struct feature *f = &features->feature[i];
-        out[i] = f->first[features->values[f->a]];
-        if (f->second) out[i] += f->sign * f->second[features->values[f->b]];
+    uint64_t slot = config & (features->slots - 1);
+    float *cached = features->cache + slot * (uint64_t)features->count;
+    if (features->cached[slot] != config + 1) {
+        features->cached[slot] = config + 1;
+        space_unrank(features->space, config, features->values);
+        for (int i = 0; i < features->count; i++) {
+            const struct feature *f = &features->feature[i];
+            cached[i] = f->first[features->values[f->a]];
+            if (f->second) cached[i] += f->sign * f->second[features->values[f->b]];
+        }
     }
+    memcpy(out, cached, (size_t)features->count * sizeof *out);
 }

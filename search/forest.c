@@ -8,6 +8,8 @@
 enum {
     LANES = 8, /* rows walked down a tree at once: hides the latency of each step (measured: 2.4
                   times faster) */
+    REFRESH =
+        3, /* one tree in so many is grown anew a round, once trees see a part of the rows only */
     DRAWS = 3, /* pairs of rows tried for two different values of a feature; chosen */
 };
 
@@ -28,8 +30,10 @@ struct forest {
     struct arena *arena;
     struct node *node; /* of all trees, one after the other */
     struct tree *tree;
-    int nodes, capacity;
-    int *row; /* scratch: rows of the tree being grown */
+    int nodes;       /* used, of the tree being grown */
+    int tree_room;   /* nodes of one tree */
+    int grown, next; /* trees there are; the oldest */
+    int *row;        /* scratch: rows of the tree being grown */
     int row_room;
 };
 
@@ -147,13 +151,16 @@ static int grow(const struct fit *fit, int here, int *row, int rows)
     return 1 + (a > b ? a : b);
 }
 
-/* A tree of n rows has at most 2 n - 1 nodes. */
+/* Room for the trees' nodes: a tree of n rows has at most 2 n - 1, and every tree has its own
+ * place. */
 static void reserve(struct forest *forest, int rows, int taken)
 {
-    int need = 2 * taken * forest->options.trees;
-    if (need > forest->capacity) {
-        forest->capacity = 2 * need;
-        forest->node = ARENA_ARRAY(forest->arena, struct node, forest->capacity);
+    if (2 * taken > forest->tree_room) {
+        forest->tree_room = 4 * taken < 2 * forest->options.rows ? 4 * taken
+                                                                 : 2 * forest->options.rows;
+        forest->node = ARENA_ARRAY(forest->arena, struct node,
+                                   (size_t)forest->tree_room * (size_t)forest->options.trees);
+        forest->grown = 0; /* old trees are gone */
     }
     if (rows > forest->row_room) {
         forest->row_room = 2 * rows;
@@ -161,23 +168,35 @@ static void reserve(struct forest *forest, int rows, int taken)
     }
 }
 
+static void grow_tree(const struct fit *fit, int t, int rows, int taken)
+{
+    struct forest *forest = fit->forest;
+    for (int i = 0; i < rows; i++) forest->row[i] = i;
+    for (int i = 0; i < taken && taken < rows; i++) {
+        int j = i + pick(fit, rows - i);
+        int swap = forest->row[i];
+        forest->row[i] = forest->row[j];
+        forest->row[j] = swap;
+    }
+    struct tree *tree = &forest->tree[t];
+    tree->root = t * forest->tree_room;
+    forest->nodes = tree->root + 1;
+    tree->depth = grow(fit, tree->root, forest->row, taken);
+}
+
 void forest_fit(struct forest *forest, int rows, const float *x, const float *y, struct rng *rng)
 {
+    int trees = forest->options.trees;
     int taken = rows < forest->options.rows ? rows : forest->options.rows;
     reserve(forest, rows, taken);
     struct fit fit = {forest, x, y, rng};
-    forest->nodes = 0;
-    for (int i = 0; i < rows; i++) forest->row[i] = i;
-    for (int t = 0; t < forest->options.trees; t++) {
-        for (int i = 0; i < taken && taken < rows; i++) {
-            int j = i + pick(&fit, rows - i);
-            int swap = forest->row[i];
-            forest->row[i] = forest->row[j];
-            forest->row[j] = swap;
-        }
-        struct tree *tree = &forest->tree[t];
-        tree->root = forest->nodes++;
-        tree->depth = grow(&fit, tree->root, forest->row, taken);
+    /* All trees while every row is news; later only some each time, so that none is older than a
+     * few rounds. */
+    int fresh = taken < rows && forest->grown == trees ? (trees + REFRESH - 1) / REFRESH : trees;
+    for (int k = 0; k < fresh; k++) {
+        grow_tree(&fit, forest->next, rows, taken);
+        forest->next = (forest->next + 1) % trees;
+        if (forest->grown < trees) forest->grown++;
     }
 }
 

@@ -17,7 +17,11 @@ struct features {
         int a, b;                    /* parameters */
         float sign;                  /* of the second */
     } * feature;
-    int *values; /* scratch: value indices */
+    int *values;    /* scratch: value indices */
+    uint64_t slots; /* of a cache by rank, a power of two: pools hold the same configurations again
+                       and again */
+    uint64_t *cached; /* rank + 1; 0: empty */
+    float *cache;
 };
 
 struct features features_make(const struct space *space, struct arena *arena);

@@ -8,26 +8,29 @@
 #include "search/forest.h"
 #include "search/moves.h"
 
-/* Measured on four recorded spaces and variations of them (search/README.md): scores differ by less
- * than their noise for 15 to 60 trees, 128 to 256 rows, 5 to 20 elites, 1000 to 2000 random ones;
- * below that they fall. */
+/* Measured on four recorded spaces and variations of them (README.md): scores differ by less than
+ * their noise for 15 to 60 trees, 128 to 256 rows, 5 to 20 elites, 1000 to 2000 random ones; below
+ * that they fall. */
 enum {
     TREES = 15,
     ROWS = 128,
-    ELITES = 10,   /* the fastest so far, whose single-parameter neighbours enter the pool */
-    RANDOM = 2000, /* uniformly drawn configurations in the pool */
-    NEAR_MOST =
-        512, /* neighbours of one elite that enter; chosen: more than any catalogue kernel has */
-    JUDGED = 40, /* proposals by which the model is judged; chosen */
-    JUDGED_LEAST = 8,
-    PROBES = 5, /* one proposal in so many: with none, half of the runs on the recorded red_fused of
-                 * an H200 stay among the split forms, which are most of the space; with one in 5 or
-                 * 10 none does */
+    ELITES = 10,   /* the fastest so far, whose neighbours in one parameter enter the pool */
+    RANDOM = 2000, /* uniformly drawn configurations in the pool; after FEWER rows half as many, */
+    FEWER =
+        400, /* and so on: by then most good proposals are near. Halves the time of a long run */
+    NEAR_MOST = 512,  /* neighbours of an elite that enter; chosen: no catalogue kernel has more */
+    JUDGED = 40,      /* proposals by which the model is judged; chosen */
+    JUDGED_LEAST = 8, /* chosen */
+    PROBES = 5,       /* one proposal in so many (below) */
     PROBE_STARTS =
         10, /* random configurations with the value, walked towards the fastest; chosen */
     PROBE_DRAWS =
-        1000, /* draws to find them; chosen: finds values that 1 in 100 valid configurations has */
+        1000, /* draws to find them: finds what 1 in 100 valid configurations has; chosen */
 };
+
+/* Why probes: on the recorded red_fused of an H200 the fastest forms are a fifth of the space and
+ * no single step leads to them. Without probes half of the runs stay among the split forms; with
+ * one in 5 or in 10, none of 100 does. */
 
 struct guess {
     int record; /* place in the memo */
@@ -200,7 +203,8 @@ static int propose_best(struct ranker *ranker, int count, double kappa, uint64_t
         int n = moves_all(&ranker->moves, elite, SPACE_ANY, &near);
         for (int i = 0; i < n && i < NEAR_MOST; i++) enter(ranker, &pool, &inside, near[i]);
     }
-    for (int i = 0; i < RANDOM; i++)
+    int random = RANDOM * FEWER / (FEWER + ranker->rows);
+    for (int i = 0; i < random; i++)
         enter(ranker, &pool, &inside, space_sample(search->problem.space, &search->rng));
     predict(ranker, &pool, kappa);
     return take_best(ranker, &pool, count, config);
