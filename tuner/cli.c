@@ -16,9 +16,16 @@ static stax_tuner *running; /* for the signal handler */
 static int line_shown;      /* a progress line stands on the terminal */
 static int lost_errno;      /* why text for standard output was lost; 0: none was */
 
-static void on_signal(int signal)
+/* The first asks to stop after the trial in flight, a second ends at once: what is recorded stays.
+ */
+static void on_signal(int number)
 {
-    (void)signal;
+    static volatile sig_atomic_t again;
+    if (again) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    again = 1;
     stax_interrupt(running);
 }
 

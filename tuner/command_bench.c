@@ -66,20 +66,25 @@ static enum stax_status bench(stax_tuner *tuner, struct setup *setup, struct are
             outcome_table[trial.outcome].text, trial.message[0] ? ": " : "", trial.message);
         *exit_code = STAX_EXIT_NOTHING;
     } else {
-        say(tuner, out, "verified, largest error %.3g of its bound\n", trial.error_ratio);
+        if (isnan(trial.error_ratio)) /* no reference ran: every output is empty */
+            say(tuner, out, "there is no element to verify\n");
+        else
+            say(tuner, out, "verified, largest error %.3g of its bound\n", trial.error_ratio);
         say(tuner, out, "span     %s  [%s, %s]  min %s  q1 %s  q3 %s  n %d  timer %s  L2 %s\n",
             time_text(span.median, arena), time_text(span.low, arena), time_text(span.high, arena),
             time_text(span.min, arena), time_text(span.q1, arena), time_text(span.q3, arena),
             span.n, timer_names[trial.timer], l2_names[trial.l2]);
         say(tuner, out, "kernels  %s in sum\n", time_text(sum.median, arena));
-        double bytes_s = setup->bytes / (span.median * 1e-9);
-        say(tuner, out, "rate     %.1f GB/s", bytes_s / 1e9);
-        if (setup->device->copy_bytes_s > 0)
-            say(tuner, out, "  %.1f %% of copy bandwidth",
-                100 * bytes_s / setup->device->copy_bytes_s);
-        say(tuner, out, "\nregisters %d  shared %lld B  spills %lld B  compile %.3f s%s\n",
-            trial.compile.registers, (long long)trial.compile.shared_bytes,
-            (long long)trial.compile.spill_bytes, trial.compile.seconds,
+        double bytes_s = setup->bytes / (span.median * 1e-9), copy = setup->device->copy_bytes_s;
+        if (isfinite(bytes_s)) {
+            say(tuner, out, "rate     %.1f GB/s", bytes_s / 1e9);
+            if (copy > 0) say(tuner, out, "  %.1f %% of copy bandwidth", 100 * bytes_s / copy);
+            say(tuner, out, "\n");
+        }
+        if (trial.compile.registers >= 0) /* -1 on devices whose compiler does not tell */
+            say(tuner, out, "registers %d  shared %lld B  spills %lld B\n", trial.compile.registers,
+                (long long)trial.compile.shared_bytes, (long long)trial.compile.spill_bytes);
+        say(tuner, out, "compile  %.3f s%s\n", trial.compile.seconds,
             trial.compile.cached ? " (cached)" : "");
     }
     return option_given(tuner, OPTION_JSON) ? write_json(tuner, setup, config, &trial, &span, &sum)

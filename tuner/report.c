@@ -164,7 +164,7 @@ static void say_result(struct session *session, int stream, struct arena *arena)
                 session->standard_summary.median / session->best_summary.median,
                 session->tie ? " (nothing was faster beyond noise; the default wins ties)" : "");
     } else {
-        say(tuner, stream, "default  failed\n");
+        say(tuner, stream, "default  %s\n", session->stopped ? "not measured" : "failed");
     }
     if (session->best && measure_l2(setup->measure) == L2_WARM && setup->bytes > 0 &&
         setup->bytes < (double)setup->device->l2_bytes)
