@@ -67,14 +67,14 @@ const char *emit_literal(struct emit *e, enum dtype dtype, double value)
         return arena_printf(e->arena, "%lld", (long long)value);
     }
     bool single = compute == DTYPE_F32;
+    if (single) value = (double)(float)value; /* beyond f32 it is an infinity */
     if (isnan(value)) return single ? "st_nan()" : "((double)st_nan())";
     if (isinf(value)) {
         const char *sign = value < 0 ? "(-" : "(";
         return arena_printf(e->arena, single ? "%sst_inf())" : "%s(double)st_inf())", sign);
     }
     /* 9 and 17 digits read back exactly (IEEE 754-2019, 5.12.2). */
-    char *digits = arena_printf(e->arena, single ? "%.9g" : "%.17g",
-                                single ? (double)(float)value : value);
+    char *digits = arena_printf(e->arena, single ? "%.9g" : "%.17g", value);
     bool plain = strpbrk(digits, ".e") == NULL;
     const char *body = arena_printf(e->arena, "%s%s%s", digits, plain ? ".0" : "",
                                     single ? "f" : "");

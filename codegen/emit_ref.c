@@ -232,6 +232,7 @@ static void print_node(struct ref *f, int n)
     switch (node->op) {
     case IR_CONST:
         line(f, "v = %s; e = sd_constant_error(v, %s);", double_text(f, node->constant), u);
+        settle(f, node->dtype);
         break;
     case IR_INDEX:
         line(f, "v = (double)(%s); e = sd_constant_error(v, %s);", index_text(f, node->index), u);

@@ -121,8 +121,8 @@ static void evaluate(const struct run *run, int i)
     struct point *out = &run->at[i];
     switch (node->op) {
     case IR_CONST:
-        *out = (struct point){node->constant,
-                              sd_constant_error(node->constant, limits[node->dtype].u)};
+        *out = settled(node->constant, sd_constant_error(node->constant, limits[node->dtype].u),
+                       node->dtype);
         break;
     case IR_INDEX:
         out->v = (double)index_eval(node->index, run->vars);

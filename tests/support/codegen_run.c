@@ -55,6 +55,9 @@ const struct run_case run_cases[] = {
              "i32(x * 7), i8(z), sum(u8(z)) }"},
     {.expr = "kernel products(x: f32[4, 400], y: i64[4, 400]) { return prod(x * 20, axis=1), "
              "prod(y, axis=1) }"},
+    {.expr = "kernel past(x: i32[700]) { let y = x * 2147483; return y + 1 > y, y * 2 > y, y * y "
+             ">= 0, -y }"},
+    {.expr = "kernel beyond(x: f32[700]) { return where(x > 0, x, -1e39), minimum(x, 1e39) }"},
     {.expr = "kernel mixed(x: bf16[29, 64], w: f32[64]) -> bf16 { return tanh(x) * w + sin(w) }"},
     {.expr = "kernel two(x: f32[30, 120]) { return sum(x, axis=-1), max(x, axis=-1), x * 2 }"},
     {.expr = "kernel slice(x: f32[30, 120]) { return sum(x[:, 3:99:2], axis=-1) }"},
