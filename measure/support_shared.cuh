@@ -161,12 +161,13 @@ SUPPORT_FUNCTION double support_fill(int fill, int is_float, double low, double 
 }
 
 /* How far `out` lies from the reference in units of its bound: at most 1 is right, SUPPORT_INF is wrong for certain.
- * NaN answers NaN; an infinity answers the same one, also where the reference is finite but beyond the type. */
+ * NaN answers NaN; an infinity answers the same one, also where the reference is finite but beyond the type.
+ * An infinite bound says that rounding decides, be it to NaN: the root of what cancels to about zero. */
 SUPPORT_FUNCTION double support_ratio(int dtype, double out, double reference, double bound)
 {
     double greatest = support_greatest(dtype);
     if (reference != reference) return out != out ? 0.0 : SUPPORT_INF;
-    if (out != out) return SUPPORT_INF;
+    if (out != out) return bound > 1.7976931348623157e308 ? 0.0 : SUPPORT_INF;
     if (out == reference) return 0.0;
     if (greatest > 0.0 && (out > greatest || out < -greatest)) {
         double toward = out > 0 ? reference : -reference;

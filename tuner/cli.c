@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tuner/stax_tune.h"
@@ -16,16 +17,21 @@ static stax_tuner *running; /* for the signal handler */
 static int line_shown;      /* a progress line stands on the terminal */
 static int lost_errno;      /* why text for standard output was lost; 0: none was */
 
-/* The first asks to stop after the trial in flight, a second ends at once: what is recorded stays.
- */
+/* The first asks to stop after the trial in flight, a later one ends at once: what is recorded
+ * stays. Repeats within half a second are one (chosen): timeout(1) signals the process and its
+ * group. */
 static void on_signal(int number)
 {
-    static volatile sig_atomic_t again;
-    if (again) {
+    static struct timespec first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double since_s = (double)(now.tv_sec - first.tv_sec) +
+                     1e-9 * (double)(now.tv_nsec - first.tv_nsec);
+    if (first.tv_sec && since_s > 0.5) {
         signal(number, SIG_DFL);
         raise(number);
     }
-    again = 1;
+    if (!first.tv_sec) first = now;
     stax_interrupt(running);
 }
 

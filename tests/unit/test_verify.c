@@ -138,6 +138,7 @@ static void test_ratio(void **state)
     assert_true(support_ratio(DTYPE_I32, 1.0, 2.0, 0.0) > 1);
     assert_true(support_ratio(DTYPE_F32, NAN, NAN, 0.0) == 0);
     assert_true(support_ratio(DTYPE_F32, NAN, 1.0, 1e9) > 1);
+    assert_true(support_ratio(DTYPE_F32, NAN, 0.0, inf) == 0);
     assert_true(support_ratio(DTYPE_F32, 1.0, NAN, 1e9) > 1);
     assert_true(support_ratio(DTYPE_F32, inf, inf, 0.0) == 0);
     assert_true(support_ratio(DTYPE_F32, -inf, inf, 0.0) > 1);
