@@ -178,6 +178,47 @@ static enum stax_status fetch(struct db *db, const struct entry *entry, struct a
     return status;
 }
 
+/* Appends the samples of `more` to `into`. */
+static void append_samples(struct trial *into, const struct trial *more, struct arena *arena)
+{
+    size_t have = (size_t)into->samples, total = have + (size_t)more->samples;
+    into->span_ns = arena_grow(arena, into->span_ns, have, total, sizeof(double));
+    into->sum_ns = arena_grow(arena, into->sum_ns, have, total, sizeof(double));
+    for (size_t i = have; i < total; i++) {
+        into->span_ns[i] = more->span_ns[i - have];
+        into->sum_ns[i] = more->sum_ns[i - have];
+    }
+    into->samples = (int)total;
+    into->verified |= more->verified;
+    into->adverse_verified |= more->adverse_verified;
+}
+
+/* No single trial has as many samples as asked: those of all good ones together, newest first,
+ * until there are enough. Strategies that come back for more samples leave such trials. */
+static enum stax_status pool(struct db *db, struct hash128 job, struct hash128 context,
+                             int fidelity, struct arena *arena, struct trial *trial, bool *found)
+{
+    struct index *index = db->index;
+    for (int64_t i = index->newest[job.low & (index->slots - 1)]; i >= 0;
+         i = index->entries[i].older) {
+        const struct entry *entry = &index->entries[i];
+        if (!hash128_equal(entry->job, job) || !hash128_equal(entry->context, context) ||
+            entry->outcome != OUTCOME_OK || entry->samples == 0)
+            continue;
+        struct trial one;
+        bool here = false;
+        STAX_TRY(fetch(db, entry, arena, &one, &here));
+        if (!here) continue;
+        if (*found)
+            append_samples(trial, &one, arena);
+        else
+            *trial = one;
+        *found = true;
+        if (trial->samples >= fidelity) break;
+    }
+    return STAX_OK;
+}
+
 enum stax_status db_find_trial(struct db *db, struct hash128 job, const struct device_info *device,
                                const char *protocol, uint64_t seed, int fidelity,
                                struct arena *arena, struct trial *trial, bool *found)
@@ -194,6 +235,8 @@ enum stax_status db_find_trial(struct db *db, struct hash128 job, const struct d
         other = other || !same;
         if (same && answers(entry, fidelity)) return fetch(db, entry, arena, trial, found);
     }
+    if (fidelity != FIDELITY_AUTO) STAX_TRY(pool(db, job, context, fidelity, arena, trial, found));
+    if (*found) return STAX_OK;
     if (other && !index->said_other) {
         index->said_other = true;
         log_write(LOG_INFO, "stored trials of this kernel are of another device, driver, compiler, "

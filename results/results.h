@@ -74,9 +74,10 @@ run_end(struct run *run,
         const struct run_result *result); /* folds; the journal goes when the fold is verified */
 
 /* ---- reuse ---- */
-/* A stored trial of the same job (source, launches), device (uuid or name and driver as stored),
- * protocol and input seed with at least `fidelity` samples (any when 0 and it was AUTO), newest
- * first. *found false when there is none. */
+/* What is stored of the same job (source, launches) on the same device (uuid or name, and driver),
+ * protocol and input seed. AUTO: the newest trial that was asked as AUTO. Otherwise the newest with
+ * at least `fidelity` samples, else the samples of all good trials together, which may be fewer
+ * than asked. *found false when there is none. */
 enum stax_status db_find_trial(struct db *db, struct hash128 job, const struct device_info *device,
                                const char *protocol, uint64_t seed, int fidelity,
                                struct arena *arena, struct trial *trial, bool *found);

@@ -294,6 +294,7 @@ static enum stax_status tune(struct session *session)
 {
     stax_tuner *tuner = session->tuner;
     STAX_TRY(find_strategy(session));
+    STAX_TRY(check_document(option_text(tuner, OPTION_JSON)));
     struct setup kernel_only = {0};
     if (!setup_foreign(tuner)) /* a mistake in the text shows before anything starts */
         STAX_TRY(setup_kernel(tuner, session->arena, &kernel_only));

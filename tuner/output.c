@@ -82,6 +82,20 @@ enum stax_status write_document(stax_tuner *tuner, const char *path, const char 
     return status;
 }
 
+/* A path that cannot be written is said before a long run, not after it. */
+enum stax_status check_document(const char *path)
+{
+    if (!path || strcmp(path, "-") == 0) return STAX_OK;
+    struct arena *scratch = arena_create();
+    char *folder = arena_text(scratch, path), *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    bool good = access(slash ? folder : ".", W_OK | X_OK) == 0;
+    int error = errno;
+    arena_destroy(scratch);
+    if (!good) STAX_RETURN(STAX_IO, "cannot write %s: %s", path, strerror(error));
+    return STAX_OK;
+}
+
 char *time_text(double ns, struct arena *arena)
 {
     static const struct {

@@ -121,7 +121,7 @@ static bool enough(const struct entry *entry, const struct ask *ask)
 
 /* Stored samples answer when the same job was measured on the same device in the same way with at
  * least as many. */
-static enum stax_status look_up(struct session *session, struct entry *entry, const struct ask *ask)
+enum stax_status session_look_up(struct session *session, struct entry *entry, int fidelity)
 {
     if (entry->known || !session->db || option_given(session->tuner, OPTION_FRESH) ||
         session->setup.replay)
@@ -131,12 +131,11 @@ static enum stax_status look_up(struct session *session, struct entry *entry, co
     bool found = false;
     enum stax_status status = db_find_trial(session->db, entry->job_hash, session->setup.device,
                                             measure_protocol(session->setup.measure),
-                                            session->setup.seed, ask->fidelity, scratch, &trial,
-                                            &found);
+                                            session->setup.seed, fidelity, scratch, &trial, &found);
     if (status == STAX_OK && found && !outcome_table[trial.outcome].again) {
         entry_merge(session, entry, &trial);
         entry->stored = trial.samples;
-        entry->automatic = ask->fidelity == FIDELITY_AUTO;
+        entry->automatic = fidelity == FIDELITY_AUTO;
         session->from_db++;
     }
     arena_destroy(scratch);
@@ -144,7 +143,7 @@ static enum stax_status look_up(struct session *session, struct entry *entry, co
 }
 
 static enum stax_status launch(struct session *session, struct entry *entry,
-                               const struct measure_plan *plan)
+                               const struct measure_plan *plan, int asked)
 {
     struct arena *scratch = arena_create();
     struct job *job;
@@ -159,6 +158,7 @@ static enum stax_status launch(struct session *session, struct entry *entry,
     arena_destroy(scratch);
     if (status != STAX_OK) return status;
     session->ticket[session->tickets++] = entry;
+    entry->flight_asked = asked;
     entry->in_flight = true;
     session->outstanding++;
     return STAX_OK;
@@ -179,7 +179,7 @@ static enum stax_status handle_ask(struct session *session, const struct ask *as
     STAX_TRY(session_entry(session, ask->config, &entry));
     session->asked++;
     if (entry->in_flight) return wait_on(session, entry, ask), STAX_OK;
-    STAX_TRY(look_up(session, entry, ask));
+    STAX_TRY(session_look_up(session, entry, ask->fidelity));
     if (enough(entry, ask)) return answer(session, entry, ask), STAX_OK;
     struct measure_plan plan = {
         .samples = ask->fidelity == FIDELITY_AUTO
@@ -190,7 +190,7 @@ static enum stax_status handle_ask(struct session *session, const struct ask *as
         .config = space_config_hash(session->setup.space, ask->config),
     };
     wait_on(session, entry, ask);
-    return launch(session, entry, &plan);
+    return launch(session, entry, &plan, ask->fidelity);
 }
 
 /* Records a finished flight and answers everybody who waited for it; one who wanted more flies
@@ -238,8 +238,7 @@ static enum stax_status collect(struct session *session, double wait_s)
         if (trial.outcome == OUTCOME_SKIPPED)
             drop(session, entry);
         else
-            status = land(session, entry, &trial,
-                          entry->waiters ? entry->waiters->ask.fidelity : FIDELITY_AUTO);
+            status = land(session, entry, &trial, entry->flight_asked);
     }
     arena_destroy(scratch);
     return status;
@@ -248,7 +247,7 @@ static enum stax_status collect(struct session *session, double wait_s)
 enum stax_status session_measure(struct session *session, struct entry *entry,
                                  const struct measure_plan *plan)
 {
-    STAX_TRY(launch(session, entry, plan));
+    STAX_TRY(launch(session, entry, plan, plan->samples));
     while (entry->in_flight) {
         STAX_TRY(collect(session, 0.1));
         session_progress(session, "finals", false);

@@ -14,6 +14,7 @@ struct entry {
     int stored;         /* of them, taken from the database */
     bool known;         /* some trial came in */
     bool automatic;     /* the stopping rule has had its say */
+    int flight_asked;   /* samples asked by what is in flight, those stored included */
     bool in_flight;
     bool adverse_checked;
     struct waiter *waiters; /* asks that wait for the flight */
@@ -71,6 +72,8 @@ enum stax_status session_entry(struct session *session, uint64_t config, struct 
 /* Blocks until `entry` has a trial by `plan`; records it. */
 enum stax_status session_measure(struct session *session, struct entry *entry,
                                  const struct measure_plan *plan);
+/* Takes what the database holds of an entry nothing is known of yet. */
+enum stax_status session_look_up(struct session *session, struct entry *entry, int fidelity);
 enum stax_status session_finals(struct session *session);
 void session_progress(struct session *session, const char *phase, bool force);
 enum stax_status session_report(struct session *session);

@@ -54,7 +54,8 @@ static double now_s(void)
 struct seen {
     bool compiled, told;
     int samples;
-    bool whole; /* told the recorded objective: as sure as it can be, however many samples that was */
+    bool whole; /* told the recorded objective: as sure as it can be, however many samples that was
+                 */
     double told_ns;
 };
 
@@ -186,7 +187,8 @@ static enum stax_status play(const struct player *player, uint64_t repeat, struc
                             outcome, run};
     *outcome = (struct outcome_of_run){
         .end_ns = INFINITY, .evals_to = {INFINITY, INFINITY}, .seconds_to = {INFINITY, INFINITY}};
-    /* Where only configurations or launches are counted, the score is still read off at the published times. */
+    /* Where only configurations or launches are counted, the score is still read off at the
+     * published times. */
     bool by_time = options->budget_s > 0 ||
                    (options->budget_configs == UINT64_MAX && options->budget_launches == 0);
     double *buffer = NULL;

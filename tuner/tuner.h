@@ -63,6 +63,8 @@ void say_table(stax_tuner *tuner, int stream, int columns, int rows, const char 
 enum stax_status write_document(stax_tuner *tuner, const char *path, const char *document);
 /* A whole file, byte by byte, under a temporary name and renamed. */
 enum stax_status write_file(const char *path, const char *bytes, size_t length);
+/* STAX_IO when the folder of `path` cannot be written to; NULL and "-" are good. */
+enum stax_status check_document(const char *path);
 /* "3.46 us", "1.2 ms": four significant digits. */
 char *time_text(double ns, struct arena *arena);
 
