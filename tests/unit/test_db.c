@@ -191,7 +191,10 @@ static void assert_reuse(struct query *query)
     assert_true(find(query, 1, 9, &trial));
     assert_true(find(query, 1, 27, &trial));
     assert_int_equal(trial.samples, 27);
-    assert_false(find(query, 1, 28, &trial));
+    assert_true(find(query, 1, 28, &trial)); /* no trial alone has as many: all together */
+    assert_int_equal(trial.samples, 36);
+    assert_true(find(query, 1, 100, &trial)); /* what there is; the rest is to be measured */
+    assert_int_equal(trial.samples, 36);
     assert_false(find(query, 1, FIDELITY_AUTO, &trial)); /* none was left to the stopping rule */
     assert_true(find(query, 2, FIDELITY_AUTO, &trial));
     assert_true(find(query, 2, 5, &trial));
