@@ -13,6 +13,7 @@
 
 #include "results/import.h"
 #include "results/results.h"
+#include "search/search.h"
 #include "tuner/simulate.h"
 
 static struct recorded load_ours(const char *kernel, struct arena *arena)
