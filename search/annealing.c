@@ -26,6 +26,9 @@ struct annealing {
     uint64_t at, tried;
     double temperature, last, cooling;
     bool started, pending;
+    const uint64_t *near; /* neighbours of `listed` */
+    uint64_t listed;
+    int count;
 };
 
 static enum stax_status init(struct search *search)
@@ -89,10 +92,12 @@ static void advance(struct search *search)
     }
     state->pending = false;
     for (int step = 0; step < STUCK; step++) {
-        const uint64_t *near;
-        int count = moves_all(&state->moves, state->at, SPACE_ANY, &near);
-        if (count == 0) break;
-        state->tried = near[rng_below(&search->rng, (uint64_t)count)];
+        if (!state->near || state->listed != state->at) {
+            state->count = moves_all(&state->moves, state->at, SPACE_ANY, &state->near);
+            state->listed = state->at;
+        }
+        if (state->count == 0) break;
+        state->tried = state->near[rng_below(&search->rng, (uint64_t)state->count)];
         state->temperature *= state->cooling;
         if (state->temperature < state->last) { /* the next schedule starts from the best */
             state->temperature = search_real(search, "temperature");

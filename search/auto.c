@@ -14,7 +14,7 @@ static const struct search_option options[] = {
     {"initial", SEARCH_OPTION_INT, "5", 1, 1e6, NULL, "uniform draws before the model is asked"},
     {"explore", SEARCH_OPTION_REAL, "0.05", 0, 1, NULL,
      "share of uniform draws until they carry the guarantee of quantile and confidence"},
-    {"kappa", SEARCH_OPTION_REAL, "0.5", 0, 100, NULL,
+    {"kappa", SEARCH_OPTION_REAL, "0.25", 0, 100, NULL,
      "how much not knowing attracts: proposals minimise mean - kappa spread of the predicted rank"},
     {"round", SEARCH_OPTION_REAL, "0.05", 0, 1, NULL,
      "proposals a round: one, and this share of what was measured"},

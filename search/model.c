@@ -7,7 +7,7 @@
 
 static const struct search_option options[] = {
     {"initial", SEARCH_OPTION_INT, "10", 1, 1e6, NULL, "uniform draws before the model is asked"},
-    {"kappa", SEARCH_OPTION_REAL, "0.5", 0, 100, NULL,
+    {"kappa", SEARCH_OPTION_REAL, "0.25", 0, 100, NULL,
      "how much not knowing attracts: proposals minimise mean - kappa spread of the predicted rank"},
     {"round", SEARCH_OPTION_INT, "8", 1, 1e4, NULL, "proposals a round"},
     {"sure", SEARCH_OPTION_REAL, "0.55", 0, 1, NULL,
