@@ -109,7 +109,9 @@ static void propose(struct search *search)
     uint64_t left = search->problem.budget_configs - (uint64_t)search->memo.count;
     int size = round_size(search), unpolished = ranker_unpolished(state->ranker);
     uint64_t *config = proposals(state, size, search->arena);
-    if ((uint64_t)unpolished >= left && unpolished > 0) {
+    /* Twice as many as are left to do: a step that is faster moves the best, and its steps are new.
+     */
+    if (unpolished > 0 && 2 * (uint64_t)unpolished >= left) {
         batch_add_all(search, ranker_polish(state->ranker, size, config), config);
         return;
     }
