@@ -17,7 +17,8 @@ static const struct recorded_config *take_recording(const struct recording *reco
         const struct recording_row *row = &recording->row[i];
         config[i] = (struct recorded_config){.outcome = row->outcome,
                                              .time_ns = row->time_ns,
-                                             .compile_s = row->compile_s + row->verify_s,
+                                             .compile_s = row->compile_s + row->verify_s +
+                                                          row->overhead_s,
                                              .run_s = row->benchmark_s,
                                              .samples = row->samples,
                                              .sample_ns = row->sample_ns};
