@@ -21,10 +21,10 @@ struct type_limits {
 /* IEEE 754 binary16, 32, 64 and bfloat16. f64: u doubled, since the definition itself rounds there.
  */
 static const struct type_limits limits[DTYPE_COUNT] = {
-    [DTYPE_F32] = {0x1p-24, 0x1p-149, 0x1.fffffep127},
-    [DTYPE_BF16] = {0x1p-8, 0x1p-133, 0x1.fep127},
-    [DTYPE_F16] = {0x1p-11, 0x1p-24, 65504.0},
-    [DTYPE_F64] = {0x1p-52, 0x1p-1074, 0x1.fffffffffffffp1023},
+    [DTYPE_F32] = {.u = 0x1p-24, .tiny = 0x1p-149, .max = 0x1.fffffep127},
+    [DTYPE_BF16] = {.u = 0x1p-8, .tiny = 0x1p-133, .max = 0x1.fep127},
+    [DTYPE_F16] = {.u = 0x1p-11, .tiny = 0x1p-24, .max = 65504.0},
+    [DTYPE_F64] = {.u = 0x1p-52, .tiny = 0x1p-1074, .max = 0x1.fffffffffffffp1023},
     [DTYPE_I32] = {.low = -0x1p31, .range = 0x1p32},
     [DTYPE_I64] = {.low = -0x1p63, .range = 0x1p64},
     [DTYPE_I8] = {.low = -128.0, .range = 256.0},
