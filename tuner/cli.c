@@ -159,6 +159,8 @@ int cli_run(int count, char **words)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action,
+              NULL); /* a lost terminal: what was measured is kept, and the document written */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as a failed write */
     stax_on_text(running, write_text, NULL);
     if (isatty(STDERR_FILENO)) stax_on_progress(running, show_progress, NULL);
