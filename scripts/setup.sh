@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 packages=(gcc libc6-dev binutils cmake ninja-build
-    libhdf5-dev libaec-dev zlib1g-dev libjansson-dev libxxhash-dev)
+    libhdf5-dev libaec-dev zlib1g-dev libjansson-dev libxxhash-dev libxgboost-dev)
 case "${1:-}" in
 '') packages+=(libcmocka-dev) ;;
 --tests) packages+=(g++ libcmocka-dev hdf5-tools gnuplot-nox jq python3 python3-h5py python3-pandas) ;;
@@ -14,7 +14,7 @@ esac
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
     say "not Debian or Ubuntu: install by hand CMake 3.25, Ninja, GCC 12 or Clang 14, and the" \
-        "development files of HDF5 (static), libaec, zlib, jansson (static), xxhash and cmocka"
+        "development files of HDF5 (static), libaec, zlib, jansson (static), xxhash, cmocka and XGBoost 1.7"
     exit 0
 fi
 

@@ -22,6 +22,7 @@ static const struct search_option options[] = {
      "ends when the best is polished and the last half of the measurements (50 or more) gained "
      "less than this "
      "share; 0: goes on to the end of the budget"},
+    RANKER_LEARNER,
     {0},
 };
 
@@ -46,6 +47,7 @@ static enum stax_status init(struct search *search)
     const struct search_problem *problem = &search->problem;
     state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->ranker = ranker_create(search);
+    STAX_TRY(ranker_choose_learner(state->ranker, false));
     state->explore = search_real(search, "explore");
     state->kappa = search_real(search, "kappa");
     state->round = search_real(search, "round");
@@ -175,11 +177,12 @@ static const char *claim(struct search *search, struct arena *arena)
     return arena_printf(arena,
                         "best of %d measured, of them %llu uniform draws from %llu: among the "
                         "fastest %g %% with probability "
-                        ">= %.4f, if times are exact%s%s",
+                        ">= %.4f, if times are exact%s%s%s",
                         search->memo.told, (unsigned long long)draws,
                         (unsigned long long)search->size, 100 * search->problem.quantile,
                         stats_certificate_without(search->size, draws, search->problem.quantile),
-                        local, state->stopped ? "; stopped because little was gained" : "");
+                        local, state->stopped ? "; stopped because little was gained" : "",
+                        ranker_lost(state->ranker));
 }
 
 const struct search_ops search_auto = {

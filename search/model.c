@@ -12,6 +12,7 @@ static const struct search_option options[] = {
     {"round", SEARCH_OPTION_INT, "8", 1, 1e4, NULL, "proposals a round"},
     {"sure", SEARCH_OPTION_REAL, "0.55", 0, 1, NULL,
      "share of pairs ranked as measured below which half of a round is drawn at random"},
+    RANKER_LEARNER,
     {0},
 };
 
@@ -28,6 +29,7 @@ static enum stax_status init(struct search *search)
     struct model *state = ARENA_NEW(search->arena, struct model);
     state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->ranker = ranker_create(search);
+    STAX_TRY(ranker_choose_learner(state->ranker, false));
     state->initial = (int)search_int(search, "initial");
     state->round = (int)search_int(search, "round");
     state->proposal = ARENA_ARRAY(search->arena, uint64_t, state->round);
@@ -71,11 +73,14 @@ static const char *claim(struct search *search, struct arena *arena)
 {
     const struct model *state = search->state;
     double agreement = ranker_agreement(state->ranker);
-    if (isnan(agreement)) return "the model is unsure: too little was measured to judge it";
+    const char *lost = ranker_lost(state->ranker);
+    if (isnan(agreement))
+        return arena_printf(arena, "the model is unsure: too little was measured to judge it%s",
+                            lost);
     return arena_printf(
         arena,
-        "the model is %s: of its last proposals %.0f %% of the pairs were ranked as measured",
-        agreement < state->sure ? "unsure" : "sure", 100 * agreement);
+        "the model is %s: of its last proposals %.0f %% of the pairs were ranked as measured%s",
+        agreement < state->sure ? "unsure" : "sure", 100 * agreement, lost);
 }
 
 const struct search_ops search_model = {

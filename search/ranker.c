@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/log.h"
+#include "search/boosted.h"
 #include "search/forest.h"
 #include "search/moves.h"
 
@@ -45,6 +47,8 @@ struct ranker {
     struct search *search;
     struct features features;
     struct forest *forest;
+    struct boosted *boosted; /* learns instead of the forest; NULL: the forest does */
+    const char *lost;        /* see ranker_lost */
     struct moves moves;
     struct arena *scratch; /* for one proposal */
     float *x, *y;          /* of all records told */
@@ -76,6 +80,7 @@ struct ranker *ranker_create(struct search *search)
     ranker->features = features_make(search->problem.space, arena);
     struct forest_options options = {TREES, ranker->features.count / 3 + 1, ROWS};
     ranker->forest = forest_create(ranker->features.count, &options, arena);
+    ranker->lost = "";
     ranker->moves = moves_make(search->problem.space, arena);
     const struct space *space = search->problem.space;
     ranker->best = ARENA_ARRAY(arena, int, space_params(space));
@@ -90,6 +95,59 @@ struct ranker *ranker_create(struct search *search)
     ranker->scratch = arena_create();
     arena_defer(arena, release, ranker->scratch);
     return ranker;
+}
+
+/* ---- the learner ---- */
+
+enum stax_status ranker_choose_learner(struct ranker *ranker, bool boosted)
+{
+    const struct search *search = ranker->search;
+    bool named = search_is(search, "learner", "xgboost");
+    if (!named && (!boosted || search_is(search, "learner", "forest"))) return STAX_OK;
+    if (boosted_create(ranker->features.count, &boosted_defaults, search->arena,
+                       &ranker->boosted) == STAX_OK)
+        return STAX_OK;
+    ranker->boosted = NULL;
+    if (named) return status_prefix(STAX_USAGE, "%s.learner=xgboost", search->ops->name);
+    ranker->lost = arena_printf(search->arena, "; ranked by the forest, not by XGBoost: %s",
+                                status_message());
+    return STAX_OK;
+}
+
+const char *ranker_lost(const struct ranker *ranker)
+{
+    return ranker->lost;
+}
+
+static void fit_forest(struct ranker *ranker)
+{
+    forest_fit(ranker->forest, ranker->rows, ranker->x, ranker->y, &ranker->search->rng);
+}
+
+/* XGBoost broke in the middle of a run: the run goes on without, and says so. */
+static void give_up(struct ranker *ranker)
+{
+    log_write(LOG_WARNING, "%s: the forest ranks from here on", status_message());
+    ranker->lost = arena_printf(ranker->search->arena, "; ranked by the forest in the end: %s",
+                                status_message());
+    ranker->boosted = NULL;
+    fit_forest(ranker);
+}
+
+static void learn(struct ranker *ranker)
+{
+    if (!ranker->boosted)
+        fit_forest(ranker);
+    else if (boosted_fit(ranker->boosted, ranker->rows, ranker->x, ranker->y,
+                         &ranker->search->rng) != STAX_OK)
+        give_up(ranker);
+}
+
+static void ask_learner(struct ranker *ranker, int rows, const float *x, float *mean, float *spread)
+{
+    if (ranker->boosted && boosted_predict(ranker->boosted, rows, x, mean, spread) != STAX_OK)
+        give_up(ranker);
+    if (!ranker->boosted) forest_predict(ranker->forest, rows, x, mean, spread);
 }
 
 /* ---- learning ---- */
@@ -142,8 +200,7 @@ void ranker_fit(struct ranker *ranker)
         ranker->order[k] = timed[k].record;
         ranker->y[timed[k].record] = (float)target;
     }
-    if (ranker->features.count > 0)
-        forest_fit(ranker->forest, n, ranker->x, ranker->y, &ranker->search->rng);
+    if (ranker->features.count > 0) learn(ranker);
 }
 
 /* ---- the pool ---- */
@@ -165,7 +222,7 @@ static void predict(struct ranker *ranker, struct pool *pool, double kappa)
     float *spread = ARENA_ARRAY(ranker->scratch, float, pool->count);
     for (int i = 0; i < pool->count; i++)
         features_of(&ranker->features, pool->config[i], x + (size_t)i * width);
-    if (width > 0) forest_predict(ranker->forest, pool->count, x, pool->mean, spread);
+    if (width > 0) ask_learner(ranker, pool->count, x, pool->mean, spread);
     for (int i = 0; i < pool->count; i++) pool->score[i] = pool->mean[i] - (float)kappa * spread[i];
 }
 

@@ -10,7 +10,22 @@
 
 struct ranker;
 
+/* Learns by the forest until ranker_choose_learner says otherwise. */
 struct ranker *ranker_create(struct search *search);
+/* A row of the options of strategies that let the user choose. */
+#define RANKER_LEARNER                                                                     \
+    {                                                                                      \
+        "learner", SEARCH_OPTION_CHOICE, "auto", 0, 0, "auto|forest|xgboost",              \
+            "what ranks: our extremely randomised trees, XGBoost's boosted ones, or what " \
+            "measured "                                                                    \
+            "better"                                                                       \
+    }
+/* Does what the option says, before the first fit. `auto` means XGBoost where `boosted`, and the
+ * forest where that is absent. STAX_USAGE when XGBoost was asked for by name and is absent. */
+enum stax_status ranker_choose_learner(struct ranker *ranker, bool boosted);
+/* What is worse than it could be, for a claim: ""; or "; ..." when XGBoost would have learned and
+ * is absent or failed. */
+const char *ranker_lost(const struct ranker *ranker);
 /* Learns everything told. Needs one finite time. */
 void ranker_fit(struct ranker *ranker);
 /* Writes up to `count` configurations never asked before and marks them as asked. Most are the best

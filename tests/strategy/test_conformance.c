@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "search/search.h"
+#include "search/boosted.h"
 
 enum { MAX_ASKS = 20000, MAX_OUT = 8 };
 
@@ -90,6 +90,9 @@ static double time_of(const struct world *world, uint64_t config)
 
 /* ---- a session in small ---- */
 
+/* The setting all searches of a pass are opened with; rows without that option sit it out. */
+static const char *learner;
+
 struct log {
     int asks;
     uint64_t config[MAX_ASKS];
@@ -145,7 +148,8 @@ static void run(const struct session *session, struct log *log)
                                      .quantile = 0.05,
                                      .confidence = 0.95};
     struct search *search;
-    assert_int_equal(search_open(session->ops, &problem, 0, NULL, arena, &search), STAX_OK);
+    assert_int_equal(search_open(session->ops, &problem, learner ? 1 : 0, &learner, arena, &search),
+                     STAX_OK);
     memset(log, 0, sizeof *log);
     log->best = INFINITY;
     bool *seen = ARENA_ARRAY(arena, bool, size);
@@ -182,6 +186,8 @@ static void run(const struct session *session, struct log *log)
     }
     const char *claim = search_claim(search, arena); /* must not crash whenever it is asked for */
     assert_true(claim == NULL || strlen(claim) > 0);
+    /* it did not fall back to another learner on the way */
+    assert_false(claim && learner && strstr(claim, "XGBoost"));
     arena_destroy(arena);
 }
 
@@ -193,11 +199,19 @@ static void same_asks(const struct search_ops *ops, const struct log *a, const s
     assert_memory_equal(a->fidelity, b->fidelity, (size_t)a->asks * sizeof a->fidelity[0]);
 }
 
+static bool takes_part(const struct search_ops *ops)
+{
+    if (!learner) return true;
+    for (const struct search_option *o = ops->options; o && o->name; o++)
+        if (strcmp(o->name, "learner") == 0) return true;
+    return false;
+}
+
 #define EACH_ROW(ops)                      \
     const struct search_ops *const *rows_; \
     int count_ = search_table(&rows_);     \
     for (int i_ = 0; i_ < count_; i_++)    \
-        for (const struct search_ops *ops = rows_[i_]; ops; ops = NULL)
+        for (const struct search_ops *ops = rows_[i_]; ops && takes_part(ops); ops = NULL)
 
 static struct log first, second;
 
@@ -425,5 +439,13 @@ int main(void)
         cmocka_unit_test(test_no_candidates_is_fine),
         cmocka_unit_test(test_bad_options_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("defaults", tests, NULL, NULL);
+    learner = "learner=forest";
+    failed += cmocka_run_group_tests_name(learner, tests, NULL, NULL);
+    struct arena *arena = arena_create();
+    bool there = boosted_version(arena) != NULL;
+    arena_destroy(arena);
+    learner = "learner=xgboost";
+    if (there) failed += cmocka_run_group_tests_name(learner, tests, NULL, NULL);
+    return failed;
 }
