@@ -77,6 +77,45 @@ uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng
     return config;
 }
 
+bool moves_one(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to)
+{
+    const uint64_t *near;
+    int count = moves_all(moves, config, SPACE_ANY, &near);
+    if (count > 0) *to = near[rng_below(rng, (uint64_t)count)];
+    return count > 0;
+}
+
+/* The value one place on, either way at random where both are there; any other value of an
+ * unordered parameter; the same one where it is the only one. */
+static int turned(const struct param *param, int from, struct rng *rng)
+{
+    int last = param->count - 1;
+    if (last == 0) return from;
+    if (!param->ordered) {
+        int to = (int)rng_below(rng, (uint64_t)last);
+        return to < from ? to : to + 1;
+    }
+    if (from == 0) return 1;
+    if (from == last) return from - 1;
+    return rng_below(rng, 2) ? from + 1 : from - 1;
+}
+
+bool moves_near(struct moves *moves, uint64_t config, double turn, struct rng *rng, uint64_t *to)
+{
+    const struct space *space = moves->space;
+    space_unrank(space, config, moves->values);
+    for (int t = 0; t < SHAKE_TRIES; t++) {
+        int always = (int)rng_below(rng, (uint64_t)moves->params);
+        for (int i = 0; i < moves->params; i++) {
+            bool turns = i == always || rng_unit(rng) < turn;
+            int from = moves->values[i];
+            moves->other[i] = turns ? turned(space_param(space, i), from, rng) : from;
+        }
+        if (space_rank(space, moves->other, to, NULL) && *to != config) return true;
+    }
+    return moves_one(moves, config, rng, to);
+}
+
 uint64_t moves_towards(struct moves *moves, uint64_t config, uint64_t goal, int kept,
                        struct rng *rng)
 {

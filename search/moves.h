@@ -26,6 +26,12 @@ int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
 /* A valid configuration that differs from `config` in up to `count` random parameters; `config`
  * itself when none of a few tries is valid. */
 uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng);
+/* A random valid neighbour in one parameter (any other value); false when there is none. */
+bool moves_one(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to);
+/* A random valid neighbour in which one parameter moves by one place and every other one does with
+ * probability `turn` (an unordered one to any other value). Drawn until valid, never listed: there
+ * are up to 3^k. After a few tries one parameter alone, to any value; false when none is valid. */
+bool moves_near(struct moves *moves, uint64_t config, double turn, struct rng *rng, uint64_t *to);
 
 /* Walks from `config` towards `goal`, one parameter after the other as long as what comes out is
  * valid, and leaves `kept` alone: what differs from `goal` in the end is what `kept` needs. */
