@@ -1,4 +1,5 @@
-/* Successive halving: one bracket, from many configurations with few samples to few with many. */
+/* Successive halving: one bracket, from many configurations with few samples to few with many.
+ * Which enter is up to a model, as in hyperband. */
 #include "search/strategy.h"
 
 static const struct search_option options[] = {
@@ -6,6 +7,8 @@ static const struct search_option options[] = {
     {"first", SEARCH_OPTION_INT, "1", 1, 1e6, NULL, "timed samples of the first rung"},
     {"eta", SEARCH_OPTION_INT, "3", 2, 64, NULL, "one in eta survives a rung"},
     {"samples", SEARCH_OPTION_INT, "81", 1, 1e6, NULL, "timed samples of the last rung"},
+    {"draw", SEARCH_OPTION_CHOICE, "model", 0, 0, "model|uniform",
+     "members after the first few: most by a model of what was measured, or all uniform"},
     {"keep", SEARCH_OPTION_CHOICE, "cut", 0, 0, "cut|noise",
      "noise: also keep what lies within the noise of the cut"},
     {0},
@@ -13,22 +16,26 @@ static const struct search_option options[] = {
 
 struct halving {
     struct bracket bracket;
-    struct shuffle shuffle;
+    struct drawer drawer;
     int eta, samples;
-    bool begun, keep_noise;
+    bool filled, keep_noise;
 };
 
 static enum stax_status init(struct search *search)
 {
     struct halving *state = ARENA_NEW(search->arena, struct halving);
-    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->eta = (int)search_int(search, "eta");
     state->samples = (int)search_int(search, "samples");
-    state->bracket.fidelity = (int)search_int(search, "first");
     state->keep_noise = search_is(search, "keep", "noise");
-    if (state->bracket.fidelity > state->samples)
+    state->drawer = drawer_make(search, state->samples);
+    int configs = (int)search_int(search, "configs"), first = (int)search_int(search, "first");
+    if (first > state->samples)
         STAX_RETURN(STAX_USAGE, "halving.first=%d is more than halving.samples=%d: lower first",
-                    state->bracket.fidelity, state->samples);
+                    first, state->samples);
+    if (search->problem.budget_configs < (uint64_t)configs)
+        configs = (int)search->problem.budget_configs;
+    state->bracket = bracket_make(search, configs, first);
+    bracket_seed(search, &state->bracket);
     search->state = state;
     return STAX_OK;
 }
@@ -37,22 +44,13 @@ static void advance(struct search *search)
 {
     struct halving *state = search->state;
     struct bracket *bracket = &state->bracket;
-    if (!state->begun) {
-        state->begun = true;
-        int count = (int)search_int(search, "configs");
-        if (search->problem.budget_configs < (uint64_t)count)
-            count = (int)search->problem.budget_configs;
-        bracket_seed(search, count, bracket);
-        bracket_draw(search, &state->shuffle, count, state->samples, bracket);
-        bracket_ask(search, bracket);
-        return;
+    if (!state->filled) {
+        bracket_fill(search, &state->drawer, bracket);
+        if (search->batch.count > 0) return;
+        state->filled = true;
     }
-    while (search->batch.count == 0 && bracket->fidelity < state->samples) {
-        bracket_cut(search, bracket, state->eta, state->keep_noise);
-        bracket->fidelity *= state->eta;
-        if (bracket->fidelity > state->samples) bracket->fidelity = state->samples;
-        bracket_ask(search, bracket);
-    }
+    while (search->batch.count == 0 && bracket->fidelity < state->samples)
+        bracket_cut(search, bracket, state->eta, state->samples, state->keep_noise);
 }
 
 static int ask(struct search *search, struct ask *asks, int n)
@@ -63,7 +61,7 @@ static int ask(struct search *search, struct ask *asks, int n)
 const struct search_ops search_halving = {
     .name = "halving",
     .summary = "many configurations timed a little, one in eta timed eta times more, and so on",
-    .source = "Jamieson & Talwalkar 2016; book 9.6 [54]",
+    .source = "Jamieson & Talwalkar 2016; Falkner, Klein, Hutter 2018; book 9.6 [54]",
     .options = options,
     .init = init,
     .ask = ask,

@@ -3,18 +3,11 @@
  * samples.
  *
  * eta 3, R 81 gives the first rungs 81@1, 34@3, 15@9, 8@27, 5@81. The first bracket holds the
- * candidates; later ones are drawn by a model of what was measured, as in BOHB (Falkner, Klein,
- * Hutter 2018). */
+ * candidates. Members are drawn by a model of what was measured, as in BOHB (Falkner, Klein, Hutter
+ * 2018), a few at a time. */
 #include <math.h>
 
-#include "search/ranker.h"
-
-static const double kappa = 0.25; /* as in auto */
-
-/* One member in so many of a bracket is drawn uniformly. Measured on four recorded spaces, share of
- * 1000 runs that end within 1 % of the best: 0.28 at 3 (BOHB's), 0.33 at 6 on the hardest; all
- * uniform 0.08, mean of 7 samples of as many launches 0.15. */
-enum { UNIFORM_PART = 6 };
+#include "search/strategy.h"
 
 static const struct search_option options[] = {
     {"eta", SEARCH_OPTION_INT, "3", 2, 64, NULL, "one in eta survives a rung (paper: 3 or 4)"},
@@ -22,7 +15,7 @@ static const struct search_option options[] = {
     {"rounds", SEARCH_OPTION_INT, "1", 0, 1e6, NULL,
      "passes over all brackets; 0: to the end of the budget or the space"},
     {"draw", SEARCH_OPTION_CHOICE, "model", 0, 0, "model|uniform",
-     "members of later brackets: most by a model of what was measured, or all uniform"},
+     "members after the first few: most by a model of what was measured, or all uniform"},
     {"keep", SEARCH_OPTION_CHOICE, "cut", 0, 0, "cut|noise",
      "noise: also keep what lies within the noise of the cut"},
     {0},
@@ -30,12 +23,11 @@ static const struct search_option options[] = {
 
 struct hyperband {
     struct bracket bracket;
-    struct shuffle shuffle;
+    struct drawer drawer;
     int eta, samples, brackets;
     int left; /* brackets of this round not begun */
     int64_t round, rounds;
-    bool running, keep_noise;
-    struct ranker *ranker; /* NULL: all draws uniform */
+    bool filling, keep_noise;
     double scale; /* of the bracket sizes, when a round needs more configurations than the budget
                      has */
     uint64_t drawn;
@@ -57,12 +49,11 @@ static int first_fidelity(const struct hyperband *state, int s)
 static enum stax_status init(struct search *search)
 {
     struct hyperband *state = ARENA_NEW(search->arena, struct hyperband);
-    state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->eta = (int)search_int(search, "eta");
     state->samples = (int)search_int(search, "samples");
     state->rounds = search_int(search, "rounds");
     state->keep_noise = search_is(search, "keep", "noise");
-    if (search_is(search, "draw", "model")) state->ranker = ranker_create(search);
+    state->drawer = drawer_make(search, state->samples);
     for (int r = state->samples; r > 0; r /= state->eta) state->brackets++;
     state->left = state->brackets;
     double total = 0;
@@ -70,16 +61,6 @@ static enum stax_status init(struct search *search)
     state->scale = fmin(1, (double)search->problem.budget_configs / total);
     search->state = state;
     return STAX_OK;
-}
-
-/* Most members by the model, while there are unmeasured ones. */
-static void propose(struct search *search, int count, struct bracket *bracket)
-{
-    struct hyperband *state = search->state;
-    bracket->config = ARENA_ARRAY(search->arena, uint64_t, count);
-    ranker_fit(state->ranker);
-    bracket->count = ranker_propose(
-        state->ranker, count - (count + UNIFORM_PART - 1) / UNIFORM_PART, kappa, bracket->config);
 }
 
 /* The next bracket's members; false when the search is over. */
@@ -97,14 +78,8 @@ static bool begin(struct search *search)
     int count = size < 1 ? 1 : (int)size;
     if (state->round == 0 && budget - state->drawn < (uint64_t)count)
         count = (int)(budget - state->drawn);
-    struct bracket *bracket = &state->bracket;
-    *bracket = (struct bracket){.fidelity = first_fidelity(state, s)};
-    if (state->round == 0 && s == state->brackets - 1)
-        bracket_seed(search, count, bracket);
-    else if (state->ranker && search->memo.best >= 0)
-        propose(search, count, bracket);
-    bracket_draw(search, &state->shuffle, count, state->samples, bracket);
-    state->drawn += (uint64_t)bracket->count;
+    state->bracket = bracket_make(search, count, first_fidelity(state, s));
+    if (state->round == 0 && s == state->brackets - 1) bracket_seed(search, &state->bracket);
     return true;
 }
 
@@ -113,17 +88,17 @@ static void advance(struct search *search)
     struct hyperband *state = search->state;
     struct bracket *bracket = &state->bracket;
     while (search->batch.count == 0) {
-        if (state->running && bracket->fidelity < state->samples && bracket->count > 0) {
-            bracket_cut(search, bracket, state->eta, state->keep_noise);
-            bracket->fidelity *= state->eta;
-            if (bracket->fidelity > state->samples) bracket->fidelity = state->samples;
-        } else if (!begin(search)) {
-            return;
-        } else if (bracket->count == 0 && state->round > 0) {
-            return; /* nothing can gain a sample any more */
+        if (state->filling) {
+            state->drawn -= (uint64_t)bracket->count;
+            state->filling = bracket_fill(search, &state->drawer, bracket);
+            state->drawn += (uint64_t)bracket->count;
+            if (bracket->count == 0 && state->round > 0) return; /* none can gain a sample */
+        } else if (bracket->fidelity < state->samples && bracket->count > 0) {
+            bracket_cut(search, bracket, state->eta, state->samples, state->keep_noise);
+        } else {
+            if (!begin(search)) return;
+            state->filling = true;
         }
-        state->running = true;
-        bracket_ask(search, bracket);
     }
 }
 

@@ -101,23 +101,37 @@ int batch_ask(struct search *search, struct ask *asks, int n, void (*advance)(st
 void batch_add_seeds(struct search *search);
 
 /* ---- bracket.c: successive halving, shared by halving and hyperband ---- */
+struct ranker; /* ranker.h */
+
+/* Where members come from. */
+struct drawer {
+    struct shuffle shuffle;
+    struct ranker *ranker; /* NULL: all uniform */
+    int top;               /* samples of the last rung */
+};
+
+/* By a ranker when the option `draw` says "model". */
+struct drawer drawer_make(struct search *search, int top);
+
 struct bracket {
     uint64_t *config; /* members that are still in, at the rung's fidelity */
     int count;
+    int asked;    /* of them, in the first rung */
+    int wanted;   /* members of the first rung */
     int fidelity; /* timed samples of this rung */
 };
 
-/* Makes room for `count` members and takes candidates and warm configurations first. */
-void bracket_seed(struct search *search, int count, struct bracket *bracket);
-/* Fills up to `count` members: configurations never asked, then (all asked) those with fewer than
- * `top` samples. */
-void bracket_draw(struct search *search, struct shuffle *shuffle, int count, int top,
-                  struct bracket *bracket);
-void bracket_ask(struct search *search,
-                 const struct bracket *bracket); /* adds what is not measured yet */
-/* Keeps the fastest count/eta (at least one) and those within the noise of the cut if asked; failed
- * ones never stay. */
-void bracket_cut(struct search *search, struct bracket *bracket, int eta, bool keep_noise);
+/* An empty bracket for `wanted` members, or as many as there are. */
+struct bracket bracket_make(struct search *search, int wanted, int fidelity);
+/* Adds candidates and warm configurations, without asking for them. */
+void bracket_seed(struct search *search, struct bracket *bracket);
+/* Adds some members and asks for them: configurations never asked, then (all asked) those with
+ * fewer than `top` samples. False when it is full, or nothing is left. */
+bool bracket_fill(struct search *search, struct drawer *drawer, struct bracket *bracket);
+/* The next rung, asked for: `eta` times the samples, `top` at most, for
+ * the fastest count/eta (at least one) and those within the noise of the cut if asked; failed ones
+ * never stay. */
+void bracket_cut(struct search *search, struct bracket *bracket, int eta, int top, bool keep_noise);
 
 extern const struct search_ops search_heuristic, search_exhaustive, search_random, search_hyperband,
     search_halving, search_coordinate, search_local, search_annealing, search_genetic, search_model,
