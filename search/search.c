@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "search/boosted.h"
 #include "search/strategy.h"
 
 /* A ring by ask id; a slot's sample buffer is kept and used again. */
@@ -261,4 +262,13 @@ void search_tell(struct search *search, const struct ask *ask, const struct tria
 const char *search_claim(struct search *search, struct arena *arena)
 {
     return search->ops->claim ? search->ops->claim(search, arena) : NULL;
+}
+
+const char *search_doctor(struct arena *arena)
+{
+    const char *version = boosted_version(arena);
+    if (version) return arena_printf(arena, "xgboost     %s\n", version);
+    return arena_printf(arena,
+                        "xgboost     not found, `model` and `auto` rank by their forest: %s\n",
+                        status_message());
 }

@@ -69,6 +69,8 @@ enum stax_status search_open(const struct search_ops *ops, const struct search_p
 int search_ask(struct search *search, struct ask *asks, int n);
 void search_tell(struct search *search, const struct ask *ask, const struct trial *trial);
 const char *search_claim(struct search *search, struct arena *arena);
+/* Lines of the libraries that strategies learn with, found or not, for `doctor`. */
+const char *search_doctor(struct arena *arena);
 /* The options as "name=value name=value", defaults included, for records. */
 const char *search_settings(const struct search *search, struct arena *arena);
 

@@ -15,7 +15,7 @@ enum stax_status command_doctor(stax_tuner *tuner, int count, const char *const 
         say(tuner, 1, "database      HDF5 %s\n", db_library_version());
         status = measure_doctor(&options, arena, &text);
     }
-    if (status == STAX_OK) say(tuner, 1, "%s", text);
+    if (status == STAX_OK) say(tuner, 1, "%s%s", text, search_doctor(arena));
     arena_destroy(arena);
     return status;
 }

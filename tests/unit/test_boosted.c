@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,65 @@ static void test_many_rows(void **state)
     assert_int_equal(boosted_fit(boosted, MANY, x, y, &rng), STAX_OK);
     assert_int_equal(boosted_predict(boosted, MANY, x, mean, spread), STAX_OK);
     assert_true(agreement(ROWS, mean, y) > 0.8);
+}
+
+/* Simulations search in several threads, each with its own: they do not see each other. */
+struct worker {
+    pthread_t thread;
+    const float *x, *y;
+    float mean[ROWS], spread[ROWS];
+    enum stax_status status;
+};
+
+static void *work(void *data)
+{
+    struct worker *worker = data;
+    struct arena *own = arena_create();
+    struct boosted *boosted;
+    worker->status = boosted_create(WIDTH, &boosted_defaults, own, &boosted);
+    for (int round = 0; round < 5 && worker->status == STAX_OK; round++) {
+        struct rng rng = rng_make(3, 1);
+        worker->status = boosted_fit(boosted, ROWS, worker->x, worker->y, &rng);
+        if (worker->status == STAX_OK)
+            worker->status = boosted_predict(boosted, ROWS, worker->x, worker->mean,
+                                             worker->spread);
+    }
+    arena_destroy(own);
+    return NULL;
+}
+
+static void test_threads_do_not_meet(void **state)
+{
+    enum { THREADS = 4 };
+    static float x[ROWS * WIDTH], y[ROWS];
+    static struct worker worker[THREADS];
+    fill(ROWS, 4, x, y);
+    for (int i = 0; i < THREADS; i++) {
+        worker[i].x = x;
+        worker[i].y = y;
+        assert_int_equal(pthread_create(&worker[i].thread, NULL, work, &worker[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(worker[i].thread, NULL), 0);
+        assert_int_equal(worker[i].status, STAX_OK);
+        assert_memory_equal(worker[i].mean, worker[0].mean, sizeof worker[0].mean);
+        assert_memory_equal(worker[i].spread, worker[0].spread, sizeof worker[0].spread);
+    }
+}
+
+/* XGBoost's own refusal: an exception there, one line here. */
+static void test_says_what_xgboost_says(void **state)
+{
+    static float x[ROWS * WIDTH], y[ROWS];
+    fill(ROWS, 4, x, y);
+    struct boosted_options options = boosted_defaults;
+    struct boosted *boosted;
+    struct rng rng = rng_make(1, 1);
+    options.part = -1;
+    assert_int_equal(boosted_create(WIDTH, &options, arena, &boosted), STAX_OK);
+    assert_int_equal(boosted_fit(boosted, ROWS, x, y, &rng), STAX_INTERNAL);
+    assert_non_null(strstr(status_message(), "subsample"));
+    assert_null(strchr(status_message(), '\n'));
 }
 
 static void test_version_and_path(void **state)
@@ -304,6 +364,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_constant_targets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_row_and_two, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads_do_not_meet, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_says_what_xgboost_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_version_and_path, set_up, tear_down),
     };
     int failed = cmocka_run_group_tests(always, NULL, NULL);
