@@ -13,9 +13,12 @@ struct boosted_options {
     int boosters; /* fitted to the same targets, each on its own random rows: their spread says how
                      little is known */
     int trees;    /* of a booster */
-    int depth, rows; /* of a tree, which sees a random part of at most so many rows */
-    double eta,
-        part; /* shrinkage of a tree; part of the rows that a tree sees when there are few */
+    int depth;
+    int rows;        /* a tree sees a random part of at most so many rows */
+    double part;     /* ... and of at most this share of them */
+    double features; /* share of them, drawn at random, that each split of a tree may use */
+    double eta;      /* shrinkage of a tree */
+    double lambda;   /* shrinkage of a leaf: counts as so many rows at the mean */
 };
 
 extern const struct boosted_options boosted_defaults;

@@ -29,7 +29,7 @@ static enum stax_status init(struct search *search)
     struct model *state = ARENA_NEW(search->arena, struct model);
     state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->ranker = ranker_create(search);
-    STAX_TRY(ranker_choose_learner(state->ranker, false));
+    STAX_TRY(ranker_choose_learner(state->ranker, true));
     state->initial = (int)search_int(search, "initial");
     state->round = (int)search_int(search, "round");
     state->proposal = ARENA_ARRAY(search->arena, uint64_t, state->round);
@@ -86,7 +86,7 @@ static const char *claim(struct search *search, struct arena *arena)
 const struct search_ops search_model = {
     .name = "model",
     .summary = "a ranker learned on the run proposes what to measure; says when it is unsure",
-    .source = "Geurts, Ernst, Wehenkel 2006; book 9.6 [28, 49]",
+    .source = "Chen, Guestrin 2016; Geurts, Ernst, Wehenkel 2006; book 9.6 [28, 49]",
     .options = options,
     .init = init,
     .ask = ask,

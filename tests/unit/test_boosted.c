@@ -302,6 +302,9 @@ static void test_searches_without_it(void **state)
         assert_null(strstr(search_claim(search, arena), "XGBoost"));
         assert_int_equal(open_search(strategies[i], NULL, &search), STAX_OK);
         assert_int_equal(run(search), 100);
+        /* only `model` would have used it */
+        bool said = strstr(search_claim(search, arena), "not by XGBoost") != NULL;
+        assert_true(said == (strcmp(strategies[i], "model") == 0));
     }
 }
 
