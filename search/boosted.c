@@ -12,14 +12,14 @@
 
 #define INSTALL "install libxgboost0 (scripts/setup.sh does)"
 
-/* Measured by `model` on four recorded spaces and three made-up ones, 40 repeats, mean score: 0.730;
- * depth 6 with all features and lambda 1 0.718 at 2.6 times the cost; the mean of forest and half as
- * many boosters 0.721; the forest 0.694. As judged offline by the mean log rank of what would be
- * proposed: lower with 1 or 2 boosters, trees of half the rows, all rows, 6 trees at eta 0.5; no
- * higher with 8 boosters or 30 trees. `rank:pairwise` (4 pairs a row) ranks better offline, 3.51
- * against 3.41, but searches worse, 0.66 against 0.82 on the convolution of an A4000 by `auto`: with
- * kappa 0.25, 1 or 3 one run in ten stays in a poor part of that space. `rank:ndcg` ranks near
- * random. */
+/* Measured by `model` on four recorded spaces and three made-up ones, 40 repeats, mean score:
+ * 0.730; depth 6 with all features and lambda 1 0.718 at 2.6 times the cost; the mean of forest and
+ * half as many boosters 0.721; the forest 0.694. As judged offline by the mean log rank of what
+ * would be proposed: lower with 1 or 2 boosters, trees of half the rows, all rows, 6 trees at eta
+ * 0.5; no higher with 8 boosters or 30 trees. `rank:pairwise` (4 pairs a row) ranks better
+ * offline, 3.51 against 3.41, but searches worse, 0.66 against 0.82 on the convolution of an A4000
+ * by `auto`: with kappa 0.25, 1 or 3 one run in ten stays in a poor part of that space. `rank:ndcg`
+ * ranks near random. */
 const struct boosted_options boosted_defaults = {.boosters = 4,
                                                  .trees = 12,
                                                  .depth = 4,

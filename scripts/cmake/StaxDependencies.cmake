@@ -59,13 +59,16 @@ stax_need_file(STAX_JANSSON_INCLUDE path jansson.h libjansson-dev)
 stax_need_file(STAX_JANSSON_LIBRARY library libjansson.a libjansson-dev)
 stax_static_archive(stax_jansson ${STAX_JANSSON_LIBRARY})
 
-# XGBoost: the header only; strategy `model` opens the library at run time and says so when it is absent.
+# XGBoost: the header only, read by search/ alone, which opens the library at run time and says so when it is
+# absent. libxgboost-dev has it.
 add_library(stax_xgboost_headers INTERFACE)
 find_path(STAX_XGBOOST_INCLUDE xgboost/c_api.h)
 if(STAX_XGBOOST_INCLUDE)
+  target_include_directories(stax_xgboost_headers SYSTEM INTERFACE ${STAX_XGBOOST_INCLUDE})
   target_compile_definitions(stax_xgboost_headers INTERFACE STAX_HAVE_XGBOOST=1)
 else()
   target_compile_definitions(stax_xgboost_headers INTERFACE STAX_HAVE_XGBOOST=0)
+  message(STATUS "XGBoost's header: none, strategy model ranks by its forest (install libxgboost-dev)")
 endif()
 
 # CUDA headers: cuda.h, nvrtc.h and cupti.h, read by measure/ alone.
