@@ -111,7 +111,11 @@ bool moves_near(struct moves *moves, uint64_t config, double turn, struct rng *r
             int from = moves->values[i];
             moves->other[i] = turns ? turned(space_param(space, i), from, rng) : from;
         }
-        if (space_rank(space, moves->other, to, NULL) && *to != config) return true;
+        uint64_t rank;
+        if (space_rank(space, moves->other, &rank, NULL) && rank != config) {
+            *to = rank;
+            return true;
+        }
     }
     return moves_one(moves, config, rng, to);
 }

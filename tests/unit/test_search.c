@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "search/forest.h"
@@ -138,6 +139,58 @@ static void test_steps_of_one_parameter(void **state)
     assert_int_equal(moves_all(&moves, at, SPACE_ANY, &near), 3 + 5);
 }
 
+static void test_random_neighbours(void **state)
+{
+    struct space *space = tied_space();
+    struct moves moves = moves_make(space, arena);
+    struct rng rng = rng_make(7, 7);
+    uint64_t from = config_of(space, "FORM=split,SPLIT=4,WARPS=8"), to = 0;
+    int one = 0, both = 0, seen[64] = {0}, at[3], other[3];
+    space_unrank(space, from, at);
+    for (int i = 0; i < 4000; i++) {
+        assert_true(moves_near(&moves, from, 0.5, &rng, &to) && to != from);
+        space_unrank(space, to, other);
+        assert_int_equal(other[0], at[0]); /* whole needs SPLIT=1, three places away */
+        int split = abs(other[1] - at[1]), warps = abs(other[2] - at[2]);
+        assert_true(split <= 1 && warps <= 1);
+        one += split + warps == 1;
+        both += split + warps == 2;
+        seen[to]++;
+    }
+    int distinct = 0;
+    for (uint64_t c = 0; c < space_count(space); c++) distinct += seen[c] > 0;
+    assert_int_equal(distinct, 8); /* 3 x 3 but itself */
+    assert_true(one > 1000 && both > 1000);
+    for (int i = 0; i < 200; i++) { /* no further ones: one parameter alone */
+        assert_true(moves_near(&moves, from, 0, &rng, &to));
+        space_unrank(space, to, other);
+        assert_int_equal(abs(other[1] - at[1]) + abs(other[2] - at[2]), 1);
+        assert_true(moves_one(&moves, from, &rng, &to) && to != from);
+        space_unrank(space, to, other);
+        assert_int_equal((other[1] != at[1]) + (other[2] != at[2]), 1);
+    }
+}
+
+/* Values 1 and 4 alone are valid: nothing is a place away, so the fallback sets one to any value;
+ * and where only one configuration is valid there is no neighbour. */
+static void test_random_neighbours_where_none_is_near(void **state)
+{
+    static const int64_t values[] = {1, 2, 3, 4};
+    static const char *const constraint[] = {"A == 1 or A == 4", "A == 4"};
+    for (int c = 0; c < 2; c++) {
+        struct space *space = space_create("gap", arena);
+        struct rng rng = rng_make(1, 1);
+        uint64_t to = 77;
+        assert_int_equal(space_add_ints(space, "A", values, 4), STAX_OK);
+        assert_int_equal(space_add_constraint(space, constraint[c]), STAX_OK);
+        assert_int_equal(space_finish(space), STAX_OK);
+        struct moves moves = moves_make(space, arena);
+        assert_int_equal(moves_near(&moves, 0, 0.3, &rng, &to), c == 0);
+        assert_int_equal(to, c == 0 ? 1 : 77);
+        assert_int_equal(moves_one(&moves, 0, &rng, &to), c == 0);
+    }
+}
+
 static void test_walk_towards(void **state)
 {
     struct space *space = tied_space();
@@ -182,6 +235,8 @@ struct run {
     struct ask ask[4096];
 };
 
+static double bend = 1; /* times are raised to this power */
+
 static double smooth(const struct space *space, uint64_t config)
 {
     int values[8];
@@ -189,7 +244,7 @@ static double smooth(const struct space *space, uint64_t config)
     double t = 100;
     for (int i = 0; i < space_params(space); i++)
         t += (values[i] - 2) * (values[i] - 2) + 0.01 * values[i];
-    return t;
+    return pow(t, bend);
 }
 
 static void play(const struct space *space, const char *name, int settings,
@@ -271,6 +326,49 @@ static void test_warm_starts_come_after_candidates(void **state)
     }
 }
 
+/* A valley without other optima: found long before random search would, from any start. */
+static void test_baselines_go_down(void **state)
+{
+    static struct run run;
+    static const struct {
+        const char *name, *setting;
+    } row[] = {{"annealing", "unit=spread"},     {"annealing", "unit=relative"},
+               {"local", "leave=draw"},          {"local", "leave=shake"},
+               {"genetic", "crossover=uniform"}, {"genetic", "crossover=single_point"}};
+    struct space *space = wide_space();
+    uint64_t best = config_of(space, "A=3,B=3");
+    for (size_t r = 0; r < STAX_COUNT(row); r++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            play(space, row[r].name, 1, &row[r].setting, &(struct search_problem){.seed = seed},
+                 150, &run);
+            bool found = false;
+            for (int i = 0; i < run.asks; i++) found = found || run.ask[i].config == best;
+            if (!found) print_error("%s, %s, seed %d\n", row[r].name, row[r].setting, (int)seed);
+            assert_true(found);
+        }
+}
+
+/* Losses in units of the spread: times squared change nothing. Relative ones do. */
+static void test_annealing_units(void **state)
+{
+    static struct run plain, squared;
+    static const char *const unit[] = {"unit=spread", "unit=relative"};
+    struct space *space = wide_space();
+    for (int u = 0; u < 2; u++) {
+        struct search_problem more = {.seed = 5};
+        play(space, "annealing", 1, &unit[u], &more, 200, &plain);
+        bend = 2;
+        play(space, "annealing", 1, &unit[u], &more, 200, &squared);
+        bend = 1;
+        int same = 0;
+        while (same < plain.asks && plain.ask[same].config == squared.ask[same].config) same++;
+        if (u == 0)
+            assert_int_equal(same, plain.asks);
+        else
+            assert_true(same < plain.asks);
+    }
+}
+
 static void test_auto_stops_when_told_to(void **state)
 {
     static struct run run;
@@ -322,10 +420,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shuffle_of_a_huge_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memo_best, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_steps_of_one_parameter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_random_neighbours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_random_neighbours_where_none_is_near, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_walk_towards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_forest_learns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hyperband_rungs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_warm_starts_come_after_candidates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_baselines_go_down, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_annealing_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auto_stops_when_told_to, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auto_polishes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_huge_spaces, set_up, tear_down),
