@@ -77,12 +77,33 @@ uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng
     return config;
 }
 
-bool moves_one(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to)
+bool moves_set(struct moves *moves, uint64_t config, int param, int value, struct rng *rng,
+               uint64_t *to)
 {
-    const uint64_t *near;
-    int count = moves_all(moves, config, SPACE_ANY, &near);
-    if (count > 0) *to = near[rng_below(rng, (uint64_t)count)];
-    return count > 0;
+    const struct space *space = moves->space;
+    space_unrank(space, config, moves->values);
+    if (moves->values[param] == value) return false;
+    moves->values[param] = value;
+    uint64_t rank;
+    if (space_rank(space, moves->values, &rank, NULL)) {
+        *to = rank;
+        return true;
+    }
+    for (int t = 0; t < SHAKE_TRIES; t++) {
+        uint64_t from = space_sample(space, rng);
+        space_unrank(space, from, moves->other);
+        if (moves->other[param] != value) continue;
+        *to = moves_towards(moves, from, config, param, rng);
+        return true;
+    }
+    return false;
+}
+
+bool moves_far(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to)
+{
+    int param = (int)rng_below(rng, (uint64_t)moves->params);
+    int value = (int)rng_below(rng, (uint64_t)space_param(moves->space, param)->count);
+    return moves_set(moves, config, param, value, rng, to);
 }
 
 /* The value one place on, either way at random where both are there; any other value of an
@@ -98,6 +119,15 @@ static int turned(const struct param *param, int from, struct rng *rng)
     if (from == 0) return 1;
     if (from == last) return from - 1;
     return rng_below(rng, 2) ? from + 1 : from - 1;
+}
+
+/* A random neighbour of one parameter. */
+static bool single(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to)
+{
+    const uint64_t *near;
+    int count = moves_all(moves, config, SPACE_ANY, &near);
+    if (count > 0) *to = near[rng_below(rng, (uint64_t)count)];
+    return count > 0;
 }
 
 bool moves_near(struct moves *moves, uint64_t config, double turn, struct rng *rng, uint64_t *to)
@@ -117,7 +147,7 @@ bool moves_near(struct moves *moves, uint64_t config, double turn, struct rng *r
             return true;
         }
     }
-    return moves_one(moves, config, rng, to);
+    return single(moves, config, rng, to);
 }
 
 uint64_t moves_towards(struct moves *moves, uint64_t config, uint64_t goal, int kept,

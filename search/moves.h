@@ -26,8 +26,13 @@ int moves_all(struct moves *moves, uint64_t config, enum space_neighbours kind,
 /* A valid configuration that differs from `config` in up to `count` random parameters; `config`
  * itself when none of a few tries is valid. */
 uint64_t moves_shake(struct moves *moves, uint64_t config, int count, struct rng *rng);
-/* A random valid neighbour in one parameter (any other value); false when there is none. */
-bool moves_one(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to);
+/* Sets one parameter to a value; where constraints forbid that alone, the others follow: from a
+ * random configuration that has the value, as near to `config` as a walk comes. False when it has
+ * the value already or none of a few draws does. */
+bool moves_set(struct moves *moves, uint64_t config, int param, int value, struct rng *rng,
+               uint64_t *to);
+/* A random parameter set to a random value. */
+bool moves_far(struct moves *moves, uint64_t config, struct rng *rng, uint64_t *to);
 /* A random valid neighbour in which one parameter moves by one place and every other one does with
  * probability `turn` (an unordered one to any other value). Drawn until valid, never listed: there
  * are up to 3^k. After a few tries one parameter alone, to any value; false when none is valid. */

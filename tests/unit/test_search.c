@@ -165,10 +165,34 @@ static void test_random_neighbours(void **state)
         assert_true(moves_near(&moves, from, 0, &rng, &to));
         space_unrank(space, to, other);
         assert_int_equal(abs(other[1] - at[1]) + abs(other[2] - at[2]), 1);
-        assert_true(moves_one(&moves, from, &rng, &to) && to != from);
-        space_unrank(space, to, other);
-        assert_int_equal((other[1] != at[1]) + (other[2] != at[2]), 1);
     }
+}
+
+/* Whole needs SPLIT=1 and split more: the form takes the split along, and leaves the warps. */
+static void test_tied_values(void **state)
+{
+    struct space *space = tied_space();
+    struct moves moves = moves_make(space, arena);
+    struct rng rng = rng_make(9, 9);
+    uint64_t from = config_of(space, "FORM=split,SPLIT=4,WARPS=8"), to = 0;
+    uint64_t whole = config_of(space, "FORM=whole,SPLIT=1,WARPS=8");
+    int values[3], splits = 0, far = 0;
+    for (int i = 0; i < 100; i++) {
+        assert_true(moves_set(&moves, from, 0, 0, &rng, &to));
+        assert_int_equal(to, whole);
+        assert_true(moves_set(&moves, from, 1, 0, &rng, &to));
+        assert_int_equal(to, whole);
+        assert_true(moves_set(&moves, whole, 0, 1, &rng, &to));
+        space_unrank(space, to, values);
+        assert_true(values[0] == 1 && values[2] == 3);
+        splits |= 1 << values[1];
+        assert_true(moves_set(&moves, from, 2, 5, &rng, &to)); /* a free one changes alone */
+        assert_int_equal(to, config_of(space, "FORM=split,SPLIT=4,WARPS=32"));
+        assert_false(moves_set(&moves, from, 2, 3, &rng, &to)); /* has that value */
+        far += moves_far(&moves, from, &rng, &to) && to == whole;
+    }
+    assert_int_equal(splits, 0x1e); /* any of the four */
+    assert_in_range(far, 5, 60);    /* 1 in 6 for FORM, 1 in 15 for SPLIT */
 }
 
 /* Values 1 and 4 alone are valid: nothing is a place away, so the fallback sets one to any value;
@@ -187,7 +211,6 @@ static void test_random_neighbours_where_none_is_near(void **state)
         struct moves moves = moves_make(space, arena);
         assert_int_equal(moves_near(&moves, 0, 0.3, &rng, &to), c == 0);
         assert_int_equal(to, c == 0 ? 1 : 77);
-        assert_int_equal(moves_one(&moves, 0, &rng, &to), c == 0);
     }
 }
 
@@ -423,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_random_neighbours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random_neighbours_where_none_is_near, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_tied_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_walk_towards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_forest_learns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hyperband_rungs, set_up, tear_down),
