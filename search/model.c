@@ -29,7 +29,7 @@ static enum stax_status init(struct search *search)
     struct model *state = ARENA_NEW(search->arena, struct model);
     state->shuffle = shuffle_make(search->size, search->draws, search->arena);
     state->ranker = ranker_create(search);
-    STAX_TRY(ranker_choose_learner(state->ranker, true));
+    STAX_TRY(ranker_choose_learner(state->ranker, true)); /* measured better: README.md */
     state->initial = (int)search_int(search, "initial");
     state->round = (int)search_int(search, "round");
     state->proposal = ARENA_ARRAY(search->arena, uint64_t, state->round);

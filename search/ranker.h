@@ -13,12 +13,10 @@ struct ranker;
 /* Learns by the forest until ranker_choose_learner says otherwise. */
 struct ranker *ranker_create(struct search *search);
 /* A row of the options of strategies that let the user choose. */
-#define RANKER_LEARNER                                                                     \
-    {                                                                                      \
-        "learner", SEARCH_OPTION_CHOICE, "auto", 0, 0, "auto|forest|xgboost",              \
-            "what ranks: our extremely randomised trees, XGBoost's boosted ones, or what " \
-            "measured "                                                                    \
-            "better"                                                                       \
+#define RANKER_LEARNER                                                         \
+    {                                                                          \
+        "learner", SEARCH_OPTION_CHOICE, "auto", 0, 0, "auto|forest|xgboost",  \
+            "our random trees, XGBoost's boosted trees, or what measured best" \
     }
 /* Does what the option says, before the first fit. `auto` means XGBoost where `boosted`, and the
  * forest where that is absent. STAX_USAGE when XGBoost was asked for by name and is absent. */

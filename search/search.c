@@ -268,7 +268,8 @@ const char *search_doctor(struct arena *arena)
 {
     const char *version = boosted_version(arena);
     if (version) return arena_printf(arena, "xgboost     %s\n", version);
-    return arena_printf(arena,
-                        "xgboost     not found, `model` and `auto` rank by their forest: %s\n",
-                        status_message());
+    return arena_printf(
+        arena,
+        "xgboost     not found, `model` learns by the forest instead, which ranks worse: %s\n",
+        status_message());
 }
