@@ -14,7 +14,7 @@ static const struct search_option options[] = {
     {"initial", SEARCH_OPTION_INT, "3", 1, 1e6, NULL, "uniform draws before the model is asked"},
     {"explore", SEARCH_OPTION_REAL, "0.05", 0, 1, NULL,
      "share of uniform draws until they carry the guarantee of quantile and confidence"},
-    {"restless", SEARCH_OPTION_REAL, "0.5", 0, 1, NULL,
+    {"restless", SEARCH_OPTION_REAL, "0.3", 0, 1, NULL,
      "grows that share while nothing is gained, by this times how much of the run was idle beyond "
      "two fifths"},
     {"kappa", SEARCH_OPTION_REAL, "0.25", 0, 100, NULL,
