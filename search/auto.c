@@ -8,6 +8,7 @@
  * workers. */
 #include <math.h>
 
+#include "search/gain.h"
 #include "search/ranker.h"
 
 static const struct search_option options[] = {
@@ -22,9 +23,8 @@ static const struct search_option options[] = {
     {"round", SEARCH_OPTION_REAL, "0.05", 0, 1, NULL,
      "proposals a round: one, and this share of what was measured"},
     {"stop_within", SEARCH_OPTION_REAL, "0", 0, 1, NULL,
-     "ends when the best is polished and the last half of the measurements (50 or more) gained "
-     "less than this "
-     "share; 0: goes on to the end of the budget"},
+     "ends when going on is expected to gain less than this share (with probability 0.95) and the "
+     "best is polished; 0: goes on to the end of the budget"},
     RANKER_LEARNER,
     {0},
 };
@@ -35,18 +35,19 @@ static const struct search_option options[] = {
  * little better where budgets are about ten configurations. */
 static const double idle_allowed = 0.4;
 
-enum { STOP_LEAST = 50 }; /* measurements without a gain before stopping; chosen */
+/* Measurements before the gain is judged. Measured: of 400 runs on h200_layer_norm with 5 %, 0.88
+ * end within 5 % of the optimum without such a least number, 0.99 with 40. */
+enum { STOP_LEAST = 40 };
 
 struct automatic {
     struct shuffle shuffle;
     struct ranker *ranker;
     double explore, restless, kappa, round, stop_within;
     uint64_t draws, drawn,
-        wanted;         /* uniform: told (before this batch), given, enough for the guarantee */
-    double *best_after; /* fastest time after each measurement, for stopping */
-    int history, history_room;
-    bool stopped;
-    uint64_t *proposal; /* scratch */
+        wanted; /* uniform: told (before this batch), given, enough for the guarantee */
+    struct gain gain;
+    bool settled, stopped; /* settled: going on would gain too little, but for the polish */
+    uint64_t *proposal;    /* scratch */
     int proposal_room;
 };
 
@@ -64,6 +65,7 @@ static enum stax_status init(struct search *search)
     state->round = search_real(search, "round");
     state->stop_within = search_real(search, "stop_within");
     state->wanted = stats_draws_without(search->size, problem->quantile, 1 - problem->confidence);
+    state->gain = gain_make(search->size);
     search->state = state;
     return STAX_OK;
 }
@@ -86,15 +88,14 @@ static void draw_some(struct search *search, int64_t count)
         ;
 }
 
-/* Did the last half of the measurements gain less than the user cares for? */
-static bool settled(struct search *search)
+/* More measurements: what is left of a known budget, else as many as were made. */
+static struct gain_estimate expect(const struct search *search)
 {
-    struct automatic *state = search->state;
-    int recent = state->history / 2 > STOP_LEAST ? state->history / 2 : STOP_LEAST;
-    if (state->stop_within <= 0 || state->history <= recent) return false;
-    double before = state->best_after[state->history - 1 - recent];
-    double now = state->best_after[state->history - 1];
-    return now >= (1 - state->stop_within) * before && ranker_unpolished(state->ranker) == 0;
+    const struct automatic *state = search->state;
+    uint64_t budget = search->problem.budget_configs, made = state->gain.measured;
+    return gain_estimate(&state->gain, budget == UINT64_MAX ? made
+                                       : budget > made      ? budget - made
+                                                            : 0);
 }
 
 /* How many of the next round; before a known budget ends, what is left of it. */
@@ -109,10 +110,8 @@ static int round_size(const struct search *search)
 /* Share of the measurements so far since the last gain. */
 static double idle(const struct automatic *state)
 {
-    int last = state->history;
-    if (last == 0) return 0;
-    while (last > 0 && state->best_after[last - 1] == state->best_after[state->history - 1]) last--;
-    return (double)(state->history - 1 - last) / state->history;
+    const struct gain *gain = &state->gain;
+    return gain->measured ? 1 - (double)gain->found / (double)gain->measured : 0;
 }
 
 /* Probability of a uniform draw in place of a proposal. */
@@ -140,7 +139,7 @@ static void propose(struct search *search)
     uint64_t *config = proposals(state, size, search->arena);
     /* Twice as many as are left to do: a step that is faster moves the best, and its steps are new.
      */
-    if (unpolished > 0 && 2 * (uint64_t)unpolished >= left) {
+    if (unpolished > 0 && (state->settled || 2 * (uint64_t)unpolished >= left)) {
         batch_add_all(search, ranker_polish(state->ranker, size, config), config);
         return;
     }
@@ -167,10 +166,11 @@ static void advance(struct search *search)
         draw_some(search, initial);
     } else if (search->memo.best < 0) {
         draw_some(search, initial); /* nothing ran yet */
-    } else if (settled(search)) {
-        state->stopped = true;
     } else {
-        propose(search);
+        state->settled = state->gain.measured >= STOP_LEAST &&
+                         expect(search).upper < state->stop_within;
+        state->stopped = state->settled && ranker_unpolished(state->ranker) == 0;
+        if (!state->stopped) propose(search);
     }
 }
 
@@ -182,15 +182,25 @@ static int ask(struct search *search, struct ask *asks, int n)
 static void tell(struct search *search, const struct ask *ask, const struct trial *trial)
 {
     struct automatic *state = search->state;
-    (void)ask, (void)trial; /* the memo has them */
-    if (state->history == state->history_room) {
-        state->history_room = state->history_room ? 2 * state->history_room : 64;
-        state->best_after = arena_grow(search->arena, state->best_after, (size_t)state->history,
-                                       (size_t)state->history_room, sizeof *state->best_after);
-    }
-    const struct memo *memo = &search->memo;
-    state->best_after[state->history++] = memo->best < 0 ? INFINITY
-                                                         : memo->record[memo->best].time_ns;
+    const struct memo *memo = &search->memo; /* has the trial */
+    (void)ask, (void)trial;
+    gain_tell(&state->gain, memo->best < 0 ? INFINITY : memo->record[memo->best].time_ns);
+}
+
+/* "; stopped: expected gain of 80 more measurements: 0.2 % (at most 0.7 % with probability 0.95)"
+ */
+static const char *outlook(const struct search *search, struct arena *arena)
+{
+    const struct automatic *state = search->state;
+    struct gain_estimate estimate = state->stopped
+                                        ? expect(search)
+                                        : gain_estimate(&state->gain, state->gain.measured);
+    if (estimate.more == 0) return "";
+    return arena_printf(arena,
+                        "; %sexpected gain of %llu more measurements: %.2g %% (at most %.2g %% "
+                        "with probability %g)",
+                        state->stopped ? "stopped: " : "", (unsigned long long)estimate.more,
+                        100 * estimate.expected, 100 * estimate.upper, GAIN_CONFIDENCE);
 }
 
 static const char *claim(struct search *search, struct arena *arena)
@@ -208,8 +218,7 @@ static const char *claim(struct search *search, struct arena *arena)
                         search->memo.told, (unsigned long long)draws,
                         (unsigned long long)search->size, 100 * search->problem.quantile,
                         stats_certificate_without(search->size, draws, search->problem.quantile),
-                        local, state->stopped ? "; stopped because little was gained" : "",
-                        ranker_lost(state->ranker));
+                        local, outlook(search, arena), ranker_lost(state->ranker));
 }
 
 const struct search_ops search_auto = {

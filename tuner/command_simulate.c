@@ -53,7 +53,7 @@ static enum stax_status take_space(const char *path, struct arena *arena, struct
     return STAX_OK;
 }
 
-/* --strategy A,B,C (or auto) and, for each, its own --set values. */
+/* --strategy A,B,C (or auto) and, for each, its own --set values and --stop-within. */
 static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, int *count,
                                         struct simulate_entry **entries)
 {
@@ -62,12 +62,16 @@ static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, 
     *entries = ARENA_ARRAY(arena, struct simulate_entry, strlen(list) + 1);
     *count = 0;
     for (char *name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
-        const char **own = ARENA_ARRAY(arena, const char *, set->count);
+        const char **own = ARENA_ARRAY(arena, const char *, set->count + 1);
         struct simulate_entry entry = {.strategy = name, .setting = own};
+        const struct search_ops *ops = search_find(name); /* unknown: simulate says so */
+        const char *stop = NULL;
         size_t length = strlen(name);
         for (int i = 0; i < set->count; i++)
             if (strncmp(set->text[i], name, length) == 0 && set->text[i][length] == '.')
                 own[entry.settings++] = set->text[i] + length + 1;
+        if (ops) STAX_TRY(stop_within(tuner, ops, arena, &stop));
+        if (stop) own[entry.settings++] = stop;
         (*entries)[(*count)++] = entry;
     }
     if (*count == 0)

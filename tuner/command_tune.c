@@ -10,25 +10,6 @@
 #include "base/log.h"
 #include "tuner/session.h"
 
-/* --stop-within 1%: an option of the strategies that can stop early. */
-static enum stax_status stop_within(struct session *session, int *count, const char **settings)
-{
-    const char *text = option_text(session->tuner, OPTION_STOP_WITHIN);
-    if (!text) return STAX_OK;
-    char *end;
-    double percent = strtod(text, &end);
-    if (end == text || strcmp(end, "%") != 0 || !(percent > 0 && percent < 100))
-        STAX_RETURN(STAX_USAGE,
-                    "--stop-within %s: give a share in per cent, as in --stop-within 1%%", text);
-    for (const struct search_option *o = session->strategy->options; o && o->name; o++) {
-        if (strcmp(o->name, "stop_within") != 0) continue;
-        settings[(*count)++] = arena_printf(session->arena, "stop_within=%g", percent / 100);
-        return STAX_OK;
-    }
-    STAX_RETURN(STAX_USAGE, "--stop-within: strategy %s goes on to its end; use --strategy auto",
-                session->strategy->name);
-}
-
 /* Options of the chosen strategy from --set strategy.option=value; those of another strategy are an
  * error, not ignored. */
 static enum stax_status strategy_settings(struct session *session, int *count,
@@ -46,7 +27,10 @@ static enum stax_status strategy_settings(struct session *session, int *count,
                         set->text[i], session->strategy->name, session->strategy->name);
         (*settings)[(*count)++] = dot + 1;
     }
-    return stop_within(session, count, *settings);
+    const char *stop;
+    STAX_TRY(stop_within(session->tuner, session->strategy, session->arena, &stop));
+    if (stop) (*settings)[(*count)++] = stop;
+    return STAX_OK;
 }
 
 static enum stax_status find_strategy(struct session *session)

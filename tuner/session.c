@@ -41,6 +41,26 @@ enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *
         text);
 }
 
+enum stax_status stop_within(stax_tuner *tuner, const struct search_ops *strategy,
+                             struct arena *arena, const char **setting)
+{
+    const char *text = option_text(tuner, OPTION_STOP_WITHIN);
+    *setting = NULL;
+    if (!text) return STAX_OK;
+    char *end;
+    double percent = strtod(text, &end);
+    if (end == text || strcmp(end, "%") != 0 || !(percent > 0 && percent < 100))
+        STAX_RETURN(STAX_USAGE,
+                    "--stop-within %s: give a share in per cent, as in --stop-within 1%%", text);
+    for (const struct search_option *o = strategy->options; o && o->name; o++) {
+        if (strcmp(o->name, "stop_within") != 0) continue;
+        *setting = arena_printf(arena, "stop_within=%g", percent / 100);
+        return STAX_OK;
+    }
+    STAX_RETURN(STAX_USAGE, "--stop-within: strategy %s goes on to its end; use --strategy auto",
+                strategy->name);
+}
+
 /* Configurations that have an answer; a strategy may ask for many before the first has one. */
 static uint64_t count_known(const struct session *session)
 {

@@ -66,6 +66,10 @@ double now_s(void); /* monotonic */
 size_t config_slot_of(const struct session *session,
                       uint64_t config); /* where it is, or the free slot for it */
 enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *budget);
+/* --stop-within 1% as a setting of `strategy`; NULL when not given. STAX_USAGE where the strategy
+ * cannot stop early. */
+enum stax_status stop_within(stax_tuner *tuner, const struct search_ops *strategy,
+                             struct arena *arena, const char **setting);
 enum stax_status session_search(struct session *session);
 /* Entry of a configuration, made when new; emits its job for the identity. */
 enum stax_status session_entry(struct session *session, uint64_t config, struct entry **entry);
