@@ -24,6 +24,7 @@ const struct search_ops search_heuristic = {
     .name = "heuristic",
     .summary = "the 1-6 candidates of the kernel's form, fastest wins",
     .source = "book 9.6, algorithm 9.1",
+    .cold = true,
     .init = init,
     .ask = ask,
 };

@@ -111,6 +111,7 @@ const struct search_ops search_random = {
     .summary = "uniform draws: in the best q with probability 1 - d, whatever the times look like",
     .source = "book 9.6, proposition 9.3",
     .options = options,
+    .cold = true,
     .init = init,
     .ask = ask,
     .claim = claim,

@@ -48,6 +48,7 @@ enum { SEARCH_DONE = -1, SEARCH_WAIT = 0 };
 struct search_ops {
     const char *name, *summary, *source;
     const struct search_option *options; /* may be NULL */
+    bool cold;                           /* asks for no warm configuration */
     enum stax_status (*init)(struct search *search);
     /* Writes up to `n` asks (ids are filled in by search_ask); returns how many, SEARCH_WAIT (tell
      * something first) or SEARCH_DONE. */

@@ -49,34 +49,6 @@ static enum stax_status find_strategy(struct session *session)
     STAX_RETURN(STAX_USAGE, "--strategy %s: choose one of %s", name, text_string(&list));
 }
 
-enum { WARM_MOST = 8 }; /* chosen */
-
-/* What won before for the same kernel at other shapes or on other devices, newest first, where it
- * is in this space. */
-static enum stax_status find_warm(struct session *session, struct search_problem *problem)
-{
-    struct stored_run *runs;
-    uint64_t count;
-    uint64_t *warm = ARENA_ARRAY(session->arena, uint64_t, WARM_MOST);
-    problem->warm_config = warm;
-    if (session->setup.replay) return STAX_OK;
-    STAX_TRY(db_runs(session->db, session->arena, &runs, &count));
-    for (uint64_t i = count; i-- > 0 && problem->warm < WARM_MOST;) {
-        const struct stored_run *run = &runs[i];
-        uint64_t config;
-        if (!run->result.has_best || !run->info.kernel ||
-            strcmp(run->info.kernel, session->setup.name) != 0)
-            continue;
-        if (space_parse_config(session->setup.space, run->result.best_text,
-                               session->setup.candidates.config[0], &config) != STAX_OK)
-            continue; /* not a configuration of this space */
-        bool seen = false;
-        for (int k = 0; k < problem->warm; k++) seen |= warm[k] == config;
-        if (!seen) warm[problem->warm++] = config;
-    }
-    return STAX_OK;
-}
-
 static enum stax_status open_search(struct session *session)
 {
     int count;
@@ -92,7 +64,7 @@ static enum stax_status open_search(struct session *session)
                                      .budget_configs = session->budget.configs,
                                      .quantile = quantile,
                                      .confidence = confidence};
-    STAX_TRY(find_warm(session, &problem));
+    STAX_TRY(warm_start(session, &problem));
     STAX_TRY(search_open(session->strategy, &problem, count, settings, session->arena,
                          &session->search));
     session->settings = search_settings(session->search, session->arena);

@@ -82,6 +82,7 @@ static json_t *document(const struct session *session)
                                             : json_null());
     json_object_set_new(root, "claim", session->claim ? json_string(session->claim) : json_null());
     json_object_set_new(root, "interrupted", json_boolean(session->stopped));
+    json_object_set_new(root, "warm_start", json_integer(session->answered ? 0 : session->warm));
     json_object_set_new(root, "database",
                         session->db ? json_string(db_path(session->db)) : json_null());
     return root;
@@ -144,11 +145,14 @@ static void say_result(struct session *session, int stream, struct arena *arena)
         session->strategy->name);
     say(tuner, stream,
         "timer %s, L2 %s; space %llu valid of %.0f; %llu configs, %llu measured, %llu from the "
-        "database\n\n",
+        "database\n",
         timer_names[measure_timer(setup->measure)], l2_names[measure_l2(setup->measure)],
         (unsigned long long)space_count(setup->space), space_cartesian(setup->space),
         (unsigned long long)session->configs, (unsigned long long)session->measured,
         (unsigned long long)session->from_db);
+    if (session->warm_text && !session->answered)
+        say(tuner, stream, "warm start: %s\n", session->warm_text);
+    say(tuner, stream, "\n");
     if (session->configs) say_outcomes(session, stream, arena);
     say(tuner, stream, "\n");
     if (session->best) {

@@ -60,6 +60,8 @@ struct session {
     bool tie;                /* the winner is not faster than candidate 0 beyond noise */
     bool answered;           /* whole answer from the database */
     const char *claim;
+    int warm;              /* configurations that the search was started with */
+    const char *warm_text; /* where they are from; NULL without */
 };
 
 double now_s(void); /* monotonic */
@@ -70,6 +72,8 @@ enum stax_status budget_parse(stax_tuner *tuner, uint64_t valid, struct budget *
  * cannot stop early. */
 enum stax_status stop_within(stax_tuner *tuner, const struct search_ops *strategy,
                              struct arena *arena, const char **setting);
+/* What won before for the same kernel at other shapes and on other devices, nearest first. */
+enum stax_status warm_start(struct session *session, struct search_problem *problem);
 enum stax_status session_search(struct session *session);
 /* Entry of a configuration, made when new; emits its job for the identity. */
 enum stax_status session_entry(struct session *session, uint64_t config, struct entry **entry);
