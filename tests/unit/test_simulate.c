@@ -78,6 +78,27 @@ static void test_budget(void **state)
     arena_destroy(arena);
 }
 
+/* Seconds of a budget pay for compiling as well as for running. The one that overruns counts and is
+ * not told. */
+static void test_seconds_include_compiling(void **state)
+{
+    struct arena *arena = arena_create();
+    struct recorded recorded = made(arena, true, false);
+    struct simulate_options options = options_of(1);
+    options.budget_s = 10; /* of 0.75 s compiling and 0.25 s running each */
+    struct simulate_report report = run(&recorded, &options, "exhaustive", "order=rank", arena);
+    assert_true(report.strategy[0].mean_evals == 10 + 1);
+    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, CONFIGS);
+    for (int i = 0; i < CONFIGS; i++) {
+        config[i] = recorded.config[i];
+        config[i].compile_s = 0;
+    }
+    recorded.config = config;
+    report = run(&recorded, &options, "exhaustive", "order=rank", arena);
+    assert_true(report.strategy[0].mean_evals == 40 + 1);
+    arena_destroy(arena);
+}
+
 static void test_best_and_worst_order(void **state)
 {
     struct arena *arena = arena_create();
@@ -222,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_seconds_include_compiling),
         cmocka_unit_test(test_best_and_worst_order),
         cmocka_unit_test(test_random_search_scores_about_nothing),
         cmocka_unit_test(test_failures),
