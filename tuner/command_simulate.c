@@ -2,6 +2,7 @@
  * spaces. */
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tuner/gnuplot.h"
 #include "tuner/session.h"
@@ -79,6 +80,13 @@ static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, 
     return STAX_OK;
 }
 
+static double peak_mb(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1e3; /* of kilobytes */
+}
+
 /* One line a file: valid configurations, combinations, seconds, bytes. */
 static enum stax_status count_spaces(stax_tuner *tuner, struct arena *arena)
 {
@@ -86,11 +94,13 @@ static enum stax_status count_spaces(stax_tuner *tuner, struct arena *arena)
     for (int i = 0; i < files->count; i++) {
         struct t1 *t1 = ARENA_NEW(arena, struct t1);
         double start = now_s();
-        STAX_TRY(import_t1(files->text[i], arena, t1));
+        enum stax_status status = import_t1(files->text[i], arena, t1);
+        if (status != STAX_OK) return status_prefix(status, "--count takes a T1 file");
         say(tuner, 1, "%llu\n", (unsigned long long)space_count(t1->space));
-        say(tuner, 2, "%s: %llu valid of %.0f in %.3f s, %.1f MB\n", files->text[i],
-            (unsigned long long)space_count(t1->space), space_cartesian(t1->space), now_s() - start,
-            (double)space_bytes(t1->space) / 1e6);
+        say(tuner, 2,
+            "%s: %llu valid of %.0f in %.3f s, trees of %.0f kB, peak of the process %.1f MB\n",
+            files->text[i], (unsigned long long)space_count(t1->space), space_cartesian(t1->space),
+            now_s() - start, (double)space_bytes(t1->space) / 1e3, peak_mb());
     }
     return STAX_OK;
 }
