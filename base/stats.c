@@ -137,7 +137,8 @@ uint64_t stats_draws_exact(double q, double delta)
 
 double stats_certificate(uint64_t draws, double q)
 {
-    return q >= 1 ? (draws > 0) : -expm1((double)draws * log1p(-q));
+    if (draws == 0) return 0;
+    return q >= 1 ? 1 : -expm1((double)draws * log1p(-q));
 }
 
 /* How many of `size` are in the best fraction q: at least the best one. */
@@ -198,9 +199,7 @@ uint64_t stats_draws_without(uint64_t size, double q, double delta)
 
 double stats_certificate_without(uint64_t size, uint64_t draws, double q)
 {
-    if (size == 0) {
-        return 0;
-    }
+    if (size == 0 || draws == 0) return 0;
     return draws >= size ? 1 : -expm1(log_miss(size, good_ones(size, q), draws));
 }
 

@@ -254,6 +254,7 @@ static void give_result(const struct runs_row *run, struct arena *arena, struct 
     rows_to_run(run, &none, arena, &stored);
     *result = stored.result;
     result->best_text = arena_text(arena, run->best_text);
+    if (stored.result.claim) result->claim = arena_text(arena, stored.result.claim);
     *found = true;
 }
 

@@ -18,7 +18,7 @@
 
 /* A file with another major number is refused, with a newer minor one read as far as its columns
  * are known. */
-enum { RECORD_SCHEMA_MAJOR = 1, RECORD_SCHEMA_MINOR = 0 };
+enum { RECORD_SCHEMA_MAJOR = 1, RECORD_SCHEMA_MINOR = 1 };
 
 enum record_kind {
     KIND_BOOL,

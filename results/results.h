@@ -68,6 +68,7 @@ struct run_result {
     struct hash128 best_config;
     const char *best_text;
     double best_ns, best_low_ns, best_high_ns, default_ns, elapsed_s;
+    const char *claim; /* what the strategy could state; NULL: nothing */
 };
 enum stax_status
 run_end(struct run *run,

@@ -131,6 +131,7 @@ void rows_from_result(struct runs_row *run, const struct run_result *result)
     run->best_high_ns = result->best_high_ns;
     run->default_ns = result->default_ns;
     run->elapsed_s = result->elapsed_s;
+    run->claim = text_or_empty(result->claim);
 }
 
 static void put_values(struct batch *batch, const struct space *space, uint64_t config)
@@ -225,7 +226,8 @@ void rows_to_run(const struct runs_row *row, const struct kernels_row *kernel, s
                                       .best_low_ns = row->best_low_ns,
                                       .best_high_ns = row->best_high_ns,
                                       .default_ns = row->default_ns,
-                                      .elapsed_s = row->elapsed_s};
+                                      .elapsed_s = row->elapsed_s,
+                                      .claim = row->claim && *row->claim ? row->claim : NULL};
     run->trials = row->trials_count > 0 ? (uint64_t)row->trials_count : 0;
 }
 

@@ -188,6 +188,7 @@ static enum stax_status answer_from_database(struct session *session, const char
                            session->setup.candidates.config[0], &config) != STAX_OK)
         return STAX_OK; /* a space that changed under the same key cannot answer: search again */
     session->answered = true;
+    session->claim = result.claim;
     session->best_config = config;
     STAX_TRY(session_entry(session, config, &session->best));
     session->best_summary = (struct summary){
@@ -223,6 +224,7 @@ static enum stax_status end_run(struct session *session)
         .best_high_ns = NAN,
         .best_text = "",
         .elapsed_s = now_s() - session->started_s,
+        .claim = session->claim,
     };
     if (session->best) {
         result.best_config = space_config_hash(session->setup.space, session->best_config);

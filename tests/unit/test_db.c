@@ -106,7 +106,8 @@ static void test_round_trip(void **state)
                                     .best_low_ns = 2600,
                                     .best_high_ns = 2630,
                                     .default_ns = 3000,
-                                    .elapsed_s = 12.5};
+                                    .elapsed_s = 12.5,
+                                    .claim = "best of 5"};
         OK(run_end(run, &result));
         assert_int_equal(journals_left(arena_printf(arena, "%s/deep/er", folder)), 0);
         db_close(db);
@@ -118,6 +119,7 @@ static void test_round_trip(void **state)
     assert_int_equal(count, RUNS);
     for (int i = 0; i < RUNS; i++) {
         assert_int_equal(runs[i].id, i);
+        assert_string_equal(runs[i].result.claim, "best of 5");
         assert_false(runs[i].live);
         assert_int_equal(runs[i].trials, TRIALS - i);
         assert_string_equal(runs[i].info.kernel, info.kernel);

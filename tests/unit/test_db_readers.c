@@ -88,7 +88,7 @@ static void test_h5py(void **state)
             "list(f['trials'])\n"
             "    assert t['verified'].dtype == bool and t['verified'].all()\n"
             "    assert f['trials/median_ns'].attrs['units'] == 'ns'\n"
-            "    assert f.attrs['stax_schema'] == '1.0'\n"
+            "    assert f.attrs['stax_schema'] == '1.1'\n"
             "    blob = f['texts/bytes'][:n['text_bytes']].tobytes()\n"
             "    text = lambda i: '' if i < 0 else "
             "blob[f['texts/offset'][i]:][:f['texts/length'][i]].decode()\n"
