@@ -12,6 +12,10 @@
 
 enum { RESAMPLES = 200 }; /* of runs, for the interval; chosen: quantiles stable to about 0.002 */
 
+/* A baseline this near the optimum, as a share of median - optimum, is there: what is left is the
+ * rounding of the interpolation. Chosen. */
+static const double done_within = 1e-9;
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -211,7 +215,7 @@ static double score_of(const struct score_scale *scale, const double *curve)
     for (int i = 0; i < SIMULATE_POINTS; i++) {
         double rank = fmin(fmax(nearbyint(curve[i]), 0), (double)scale->n - 1);
         double gap = scale->baseline[i] - scale->optimum;
-        if (!(gap > 0))
+        if (!(gap > done_within * (scale->median - scale->optimum)))
             continue; /* random search is expected to be done: nothing left to be better at */
         sum += (scale->baseline[i] - scale->sorted[(uint64_t)rank]) / gap;
         counted++;

@@ -132,6 +132,26 @@ static void test_random_search_scores_about_nothing(void **state)
     arena_destroy(arena);
 }
 
+/* Past the time at which random search is expected to be done there is nothing left to be better
+ * at, and what rounding leaves there is not divided by. */
+static void test_budget_past_the_baseline(void **state)
+{
+    struct arena *arena = arena_create();
+    struct recorded recorded = made(arena, true, false);
+    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, CONFIGS);
+    for (int i = 0; i < CONFIGS; i++) {
+        config[i] = recorded.config[i];
+        config[i].time_ns = 1021171.4285714286 + 12345.678 * sqrt(i); /* no round numbers */
+    }
+    recorded.config = config;
+    struct simulate_options options = options_of(20);
+    options.budget_s = 234.5; /* of 99 that it takes to measure them all; not on whole counts */
+    struct simulate_result result =
+        run(&recorded, &options, "random", "draws=budget", arena).strategy[0];
+    assert_true(fabs(result.score.value) < 100 && fabs(result.score_mean_rank) < 100);
+    arena_destroy(arena);
+}
+
 /* Failures cost what they cost, are measured, and are never the answer. */
 static void test_failures(void **state)
 {
@@ -246,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_seconds_include_compiling),
         cmocka_unit_test(test_best_and_worst_order),
         cmocka_unit_test(test_random_search_scores_about_nothing),
+        cmocka_unit_test(test_budget_past_the_baseline),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_threads_change_nothing),
