@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/log.h"
 #include "tuner/gnuplot.h"
 #include "tuner/session.h"
 #include "tuner/simulate.h"
@@ -27,13 +28,24 @@ static const struct recorded_config *take_recording(const struct recording *reco
     return config;
 }
 
+/* Configurations that a constraint could not be evaluated for are not in the space. */
+static void warn_of_space(const char *path, const struct space *space)
+{
+    if (space_warning(space)) log_write(LOG_WARNING, "%s: %s", path, space_warning(space));
+}
+
 static enum stax_status take_space(const char *path, struct arena *arena, struct recorded *out)
 {
     struct replay *replay;
     STAX_TRY(replay_open(path, arena, &replay));
     const struct space *space = replay_space(replay);
     *out = (struct recorded){.name = path, .space = space};
+    warn_of_space(path, space);
     if (replay_recording(replay)) {
+        if (replay_recording(replay)->cut_off)
+            log_write(LOG_WARNING,
+                      "%s ends early: only the configurations that were complete are replayed",
+                      path);
         out->config = take_recording(replay_recording(replay), arena);
         return STAX_OK;
     }
@@ -54,6 +66,29 @@ static enum stax_status take_space(const char *path, struct arena *arena, struct
     return STAX_OK;
 }
 
+static bool is_of(const char *setting, const char *strategy)
+{
+    size_t length = strlen(strategy);
+    return strncmp(setting, strategy, length) == 0 && setting[length] == '.';
+}
+
+/* Every --set is of a strategy that is simulated; search_open judges what is after the dot. */
+static enum stax_status check_settings(const stax_tuner *tuner, int count,
+                                       const struct simulate_entry *entry)
+{
+    const struct option_values *set = &tuner->option[OPTION_SET];
+    for (int i = 0; i < set->count; i++) {
+        bool known = false;
+        for (int e = 0; e < count; e++) known |= is_of(set->text[i], entry[e].strategy);
+        if (!known)
+            STAX_RETURN(STAX_USAGE,
+                        "--set %s: write --set STRATEGY.OPTION=VALUE of a strategy of --strategy "
+                        "%s, as in --set %s.OPTION=VALUE",
+                        set->text[i], option_text(tuner, OPTION_STRATEGY), entry[0].strategy);
+    }
+    return STAX_OK;
+}
+
 /* --strategy A,B,C (or auto) and, for each, its own --set values and --stop-within. */
 static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, int *count,
                                         struct simulate_entry **entries)
@@ -67,17 +102,15 @@ static enum stax_status take_strategies(stax_tuner *tuner, struct arena *arena, 
         struct simulate_entry entry = {.strategy = name, .setting = own};
         const struct search_ops *ops = search_find(name); /* unknown: simulate says so */
         const char *stop = NULL;
-        size_t length = strlen(name);
         for (int i = 0; i < set->count; i++)
-            if (strncmp(set->text[i], name, length) == 0 && set->text[i][length] == '.')
-                own[entry.settings++] = set->text[i] + length + 1;
+            if (is_of(set->text[i], name)) own[entry.settings++] = set->text[i] + strlen(name) + 1;
         if (ops) STAX_TRY(stop_within(tuner, ops, arena, &stop));
         if (stop) own[entry.settings++] = stop;
         (*entries)[(*count)++] = entry;
     }
     if (*count == 0)
         STAX_RETURN(STAX_USAGE, "--strategy: name one or more, as in --strategy random,auto");
-    return STAX_OK;
+    return check_settings(tuner, *count, *entries);
 }
 
 static double peak_mb(void)
@@ -96,6 +129,7 @@ static enum stax_status count_spaces(stax_tuner *tuner, struct arena *arena)
         double start = now_s();
         enum stax_status status = import_t1(files->text[i], arena, t1);
         if (status != STAX_OK) return status_prefix(status, "--count takes a T1 file");
+        warn_of_space(files->text[i], t1->space);
         say(tuner, 1, "%llu\n", (unsigned long long)space_count(t1->space));
         say(tuner, 2,
             "%s: %llu valid of %.0f in %.3f s, trees of %.0f kB, peak of the process %.1f MB\n",

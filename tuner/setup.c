@@ -1,6 +1,7 @@
 /* What tune, show and bench open: kernel, device, space, heuristic set. */
 #include <string.h>
 
+#include "base/log.h"
 #include "tuner/tuner.h"
 
 enum stax_status setup_kernel(stax_tuner *tuner, struct arena *arena, struct setup *setup)
@@ -81,6 +82,10 @@ static enum stax_status open_replay(struct setup *setup, const char *path,
                                     struct measure_options *options)
 {
     STAX_TRY(replay_open(path, setup->arena, &setup->replay));
+    const struct recording *recording = replay_recording(setup->replay);
+    if (recording && recording->cut_off)
+        log_write(LOG_WARNING,
+                  "%s ends early: only the configurations that were complete are replayed", path);
     options->lookup = replay_lookup;
     options->recorded = replay_device(setup->replay);
     options->data = setup->replay;
@@ -130,6 +135,7 @@ enum stax_status setup_open(stax_tuner *tuner, struct arena *arena,
         return STAX_OK;
     }
     STAX_TRY(cg_space(setup->kernel, setup->device, arena, (struct space **)&setup->space));
+    if (space_warning(setup->space)) log_write(LOG_WARNING, "%s", space_warning(setup->space));
     if (space_count(setup->space) == 0)
         STAX_RETURN(STAX_UNSUPPORTED, "%s has no configuration that fits %s", setup->problem,
                     setup->device->name);
