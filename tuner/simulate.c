@@ -28,6 +28,7 @@ struct outcome_of_run {
     double end_ns; /* recorded time of its answer when the budget was spent; INFINITY: none */
     bool hit;
     double evals_to[2], seconds_to[2]; /* to within 1 % and 5 %; INFINITY: never */
+    const char *claim;
 };
 
 /* One repeat of one strategy. */
@@ -219,6 +220,8 @@ static enum stax_status play(const struct player *player, uint64_t repeat, struc
     }
     if (run->events && now.spent_s < player->scale->budget_s) /* its answer stands to the end */
         note(run, player->scale->budget_s, run->event[run->events - 1].rank, keep);
+    const char *claim = repeat == 0 ? search_claim(search, arena) : NULL;
+    outcome->claim = claim ? arena_text(keep, claim) : NULL;
     arena_destroy(arena);
     return STAX_OK;
 }
@@ -404,18 +407,45 @@ static enum stax_status simulate_one(const struct player *player, struct arena *
     if (status == STAX_OK) {
         summarise(player->scale, options->repeats, pool.run, pool.outcome, arena, result);
         result->wall_s = now_s() - begin_s;
+        if (pool.outcome[0].claim) result->claim = arena_text(arena, pool.outcome[0].claim);
     }
     for (int t = 0; t < threads; t++) arena_destroy(worker[t].arena);
     return status;
 }
 
-enum stax_status simulate(const struct recorded *recorded, const struct simulate_options *options,
+/* Without any recorded cost every evaluation costs 1, so that budgets count evaluations. */
+static enum stax_status count_evals(struct recorded *recorded,
+                                    const struct simulate_options *options, struct arena *arena,
+                                    bool *by_evals)
+{
+    uint64_t configs = space_count(recorded->space);
+    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, configs);
+    *by_evals = false;
+    for (uint64_t c = 0; c < configs; c++) {
+        config[c] = recorded->config[c];
+        if (config[c].compile_s + config[c].run_s > 0) return STAX_OK;
+        config[c].compile_s = 1;
+    }
+    if (options->budget_s > 0)
+        STAX_RETURN(STAX_USAGE,
+                    "%s records neither compile nor run times: give the budget in evaluations, "
+                    "as in --budget 200",
+                    recorded->name);
+    recorded->config = config;
+    *by_evals = true;
+    return STAX_OK;
+}
+
+enum stax_status simulate(const struct recorded *given, const struct simulate_options *options,
                           int entries, const struct simulate_entry *entry, struct arena *arena,
                           struct simulate_report *report)
 {
     if (options->repeats < 1)
         STAX_RETURN(STAX_USAGE, "repeats: give 1 or more (published comparisons use 100)");
     struct score_scale scale;
+    struct recorded copy = *given, *recorded = &copy;
+    bool by_evals;
+    STAX_TRY(count_evals(recorded, options, arena, &by_evals));
     STAX_TRY(score_scale_make(recorded, options, arena, &scale));
     *report = (struct simulate_report){
         .space = recorded->name,
@@ -427,6 +457,8 @@ enum stax_status simulate(const struct recorded *recorded, const struct simulate
         .budget_s = scale.budget_s,
         .start_s = scale.start_s,
         .budget_evals = scale.budget_evals,
+        .by_evals = by_evals,
+        .no_score = scale.undefined,
         .repeats = options->repeats,
         .strategies = entries,
         .time_s = scale.time_s,

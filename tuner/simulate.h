@@ -60,6 +60,7 @@ struct simulate_interval {
 struct simulate_result {
     const char *name;                    /* strategy, with its settings when there are any */
     const char *settings;                /* all options in force */
+    const char *claim;                   /* of the first run, at its end; NULL: none */
     struct simulate_interval score;      /* pooled isotonic curve, interval by resampling runs */
     double score_mean_rank;              /* the same with the mean rank over runs as curve */
     struct simulate_interval hit_target; /* share of runs that reached the target of `cutoff` */
@@ -77,13 +78,17 @@ struct simulate_report {
     uint64_t configs, valid; /* valid: measured without failure */
     double optimum_ns, median_ns, target_ns, budget_s, start_s;
     uint64_t budget_evals;
+    bool by_evals;        /* no cost was recorded: an evaluation counts as one second */
+    const char *no_score; /* why the score is not defined here; NULL: it is */
     int repeats, strategies;
     double *time_s, *baseline_ns; /* SIMULATE_POINTS each */
     struct simulate_result *strategy;
 };
 
-/* errors: STAX_USAGE for an unknown strategy or option, or a recording in which nothing ran. */
-enum stax_status simulate(const struct recorded *recorded, const struct simulate_options *options,
+/* Where no cost was recorded, budgets and "seconds" count evaluations.
+ * errors: STAX_USAGE for an unknown strategy or option, a recording in which nothing ran, or a
+ * budget in seconds where no cost was recorded. */
+enum stax_status simulate(const struct recorded *given, const struct simulate_options *options,
                           int entries, const struct simulate_entry *entry, struct arena *arena,
                           struct simulate_report *report);
 /* {space, valid, optimum, budget_s, repeats, strategies: [{name, score, score_ci, ...}]}; times in

@@ -16,6 +16,11 @@ enum { RESAMPLES = 200 }; /* of runs, for the interval; chosen: quantiles stable
  * rounding of the interpolation. Chosen. */
 static const double done_within = 1e-9;
 
+static bool gap_open(const struct score_scale *scale, double baseline)
+{
+    return baseline - scale->optimum > done_within * (scale->median - scale->optimum);
+}
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -135,11 +140,20 @@ enum stax_status score_scale_make(const struct recorded *recorded,
     if (failed) scale->per_eval_s += (double)failed / (double)configs * (failed_s / (double)failed);
     double median_cost = (cost[(configs - 1) / 2] + cost[configs / 2]) / 2;
     scale->budget_evals = evals_at(scale, options->cutoff);
+    if (median_cost == 0) median_cost = scale->per_eval_s; /* most costs are missing */
     scale->budget_s = (double)scale->budget_evals * median_cost;
     scale->start_s = (double)evals_at(scale, options->start) * median_cost;
+    if (scale->budget_evals == 0) { /* whichever runs is at the target: draws until one runs */
+        scale->budget_evals = (configs + n) / (n + 1);
+        scale->budget_s = (double)scale->budget_evals * cost[configs - 1];
+    }
     if (options->budget_s > 0) scale->budget_s = options->budget_s;
     if (scale->start_s >= scale->budget_s) scale->start_s = scale->budget_s / SIMULATE_POINTS;
     make_baseline(scale, arena);
+    if (!gap_open(scale, scale->baseline[0]))
+        scale->undefined = scale->median > scale->optimum
+                               ? "random search is expected at the optimum from the start"
+                               : "at least half of what ran is as fast as the optimum";
     return STAX_OK;
 }
 
@@ -215,7 +229,7 @@ static double score_of(const struct score_scale *scale, const double *curve)
     for (int i = 0; i < SIMULATE_POINTS; i++) {
         double rank = fmin(fmax(nearbyint(curve[i]), 0), (double)scale->n - 1);
         double gap = scale->baseline[i] - scale->optimum;
-        if (!(gap > done_within * (scale->median - scale->optimum)))
+        if (!gap_open(scale, scale->baseline[i]))
             continue; /* random search is expected to be done: nothing left to be better at */
         sum += (scale->baseline[i] - scale->sorted[(uint64_t)rank]) / gap;
         counted++;

@@ -13,6 +13,7 @@ struct score_scale {
                           theirs */
     double budget_s, start_s;
     uint64_t budget_evals;
+    const char *undefined;     /* why there is no score; NULL: there is */
     double *time_s, *baseline; /* SIMULATE_POINTS */
 };
 
