@@ -38,10 +38,15 @@ struct recording {
     uint64_t rows; /* space_count(space) */
     struct recording_row *row;
     bool cut_off; /* the file ended early; what was complete is here */
+    int warnings; /* what a reader of the file should know: a line each, without the file's name */
+    const char **warning;
 };
 
 /* Reads either format, by its content. errors: STAX_IO, STAX_FORMAT naming the file and what is
- * wrong. */
+ * wrong, among it a negative cost and a `timeunit` that is no unit. Warnings, one of a kind with
+ * the number of entries and the first: a time of a valid entry that is not above zero, which is
+ * read as OUTCOME_FAULT with the number in its message; configurations recorded more than once;
+ * values that `tune_params` lacks; keys unlike their entries. */
 enum stax_status import_recording(const char *path, struct arena *arena,
                                   struct recording **recording);
 
@@ -52,7 +57,8 @@ struct t1 {
     uint64_t default_config; /* of the Default values, when all are given and valid */
 };
 
-/* errors: STAX_IO, STAX_FORMAT; STAX_USAGE with a caret for a value list or condition that cannot
+/* errors: STAX_IO, STAX_FORMAT, also for parts and Values of another type than the format's;
+ * STAX_USAGE with a caret for a value list or condition that cannot
  * be read. */
 enum stax_status import_t1(const char *path, struct arena *arena, struct t1 *t1);
 

@@ -2,7 +2,9 @@
  * of Kernel Tuner 1.4, "cache files"). A failed configuration has a text where its objective
  * belongs, or an `__error__`. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "results/import_json.h"
@@ -101,37 +103,129 @@ static struct recording_row read_entry(const json_t *entry, const char *objectiv
     return row;
 }
 
-enum stax_status import_cache(const char *path, const json_t *root, struct arena *arena,
-                              struct recording *recording)
+/* The parameters in the order of tune_params_keys, which names each of tune_params once. */
+static enum stax_status read_names(const char *path, const json_t *root, const json_t *params,
+                                   struct import_table *table)
+{
+    const json_t *keys = json_object_get(root, "tune_params_keys");
+    const char *key;
+    json_t *value;
+    int p = 0;
+    if (keys && !json_is_array(keys))
+        STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys is not a list of names", path);
+    json_object_foreach((json_t *)params, key, value)
+    {
+        size_t i = 0;
+        while (i < json_array_size(keys) &&
+               strcmp(key, json_is_string(json_array_get(keys, i))
+                               ? json_string_value(json_array_get(keys, i))
+                               : "") != 0)
+            i++;
+        if (keys && i == json_array_size(keys))
+            STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys lacks `%s` of tune_params", path, key);
+        if (!json_is_array(value))
+            STAX_RETURN(STAX_FORMAT, "%s: tune_params: `%s` is not a list of values", path, key);
+        table->names[p++] = key;
+    }
+    for (p = 0; p < (int)json_array_size(keys); p++) {
+        key = json_string_value(json_array_get(keys, (size_t)p));
+        if (!key)
+            STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys holds something that is no name", path);
+        if (!json_object_get(params, key))
+            STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys names `%s`, which tune_params lacks",
+                        path, key);
+        if (p == table->params)
+            STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys names a parameter twice", path);
+        table->names[p] = key;
+    }
+    return STAX_OK;
+}
+
+/* Does this part of a key say this value? Numbers are compared as such: writers
+ * print them in many ways, some in single precision. */
+static bool says(const char *part, size_t length, const struct value *value)
+{
+    enum { LONGEST = 64 }; /* of a number in a key (chosen) */
+    char number[LONGEST], *end;
+    if (value->kind == VALUE_TEXT)
+        return strlen(value->text) == length && strncmp(part, value->text, length) == 0;
+    if (length == 0 || length >= LONGEST) return false;
+    memcpy(number, part, length);
+    number[length] = '\0';
+    bool truth = value->kind == VALUE_BOOL || (value->kind == VALUE_INT && value->i >> 1 == 0);
+    if (truth && strcasecmp(number, value->i ? "true" : "false") == 0)
+        return true; /* True is the same value as 1 */
+    double wanted = value->kind == VALUE_FLOAT ? value->f : (double)value->i;
+    double found = strtod(number, &end);
+    return *end == '\0' && fabs(found - wanted) <= 1e-6 * fabs(wanted);
+}
+
+/* Is the key that of the last row: its values in order, joined by commas? Keys with lists, whose
+ * texts have commas of their own, are not judged. */
+static bool key_fits(const char *key, const struct import_table *table)
+{
+    const int *index = &table->index[(table->rows - 1) * (uint64_t)table->params];
+    for (int p = 0; p < table->params; p++)
+        if (table->values[p][index[p]].kind == VALUE_LIST) return true;
+    for (int p = 0; p < table->params; p++) {
+        const struct value *value = &table->values[p][index[p]];
+        size_t length = strcspn(key, ",");
+        if (value->kind == VALUE_TEXT && strncmp(key, value->text, strlen(value->text)) == 0)
+            length = strlen(value->text); /* may hold commas */
+        if (!says(key, length, value)) return false;
+        key += length;
+        if (*key != (p + 1 < table->params ? ',' : '\0')) return false;
+        key += *key == ',';
+    }
+    return true;
+}
+
+static enum stax_status read_entries(const char *path, const json_t *root,
+                                     struct import_table *table, struct recording *recording)
+{
+    struct import_oddity no_time = {0}, outside = {0}, unlike = {0};
+    const json_t *params = json_object_get(root, "tune_params");
+    const char *objective = recording->objective[0] ? recording->objective : "time", *key;
+    struct arena *arena = table->arena;
+    int *declared = arena_copy(arena, table->value_count, (size_t)table->params * sizeof *declared);
+    json_t *value;
+    json_object_foreach(json_object_get(root, "cache"), key, value)
+    {
+        struct recording_row row = read_entry(value, objective, params, arena);
+        const char *entry = arena_printf(arena, "entry \"%s\"", key);
+        STAX_TRY(import_check_row(path, entry, &row, &no_time, arena));
+        if (!import_table_row(table, value, &row))
+            STAX_RETURN(STAX_FORMAT, "%s: %s lacks one of the parameters", path, entry);
+        const int *index = &table->index[(table->rows - 1) * (uint64_t)table->params];
+        bool inside = true;
+        for (int p = 0; p < table->params; p++) inside = inside && index[p] < declared[p];
+        if (!inside) import_odd(&outside, entry);
+        if (!key_fits(key, table)) import_odd(&unlike, entry);
+    }
+    import_warn(recording, &no_time, IMPORT_NO_TIME, arena);
+    import_warn(recording, &outside, "a value that tune_params lacks, so the space gets it too",
+                arena);
+    import_warn(recording, &unlike,
+                "the key is not what the parameters of the entry say, which count", arena);
+    return STAX_OK;
+}
+
+enum stax_status import_cache(const char *path, const json_t *root, uint64_t repeated,
+                              struct arena *arena, struct recording *recording)
 {
     recording->format = "Kernel Tuner cache";
     recording->device = import_string(root, "device_name");
     recording->kernel = import_string(root, "kernel_name");
     recording->objective = import_string(root, "objective");
     recording->problem = problem_text(json_object_get(root, "problem_size"), arena);
-    const json_t *params = json_object_get(root, "tune_params"),
-                 *keys = json_object_get(root, "tune_params_keys");
+    const json_t *params = json_object_get(root, "tune_params");
     if (!json_is_object(params))
         STAX_RETURN(STAX_FORMAT, "%s: a Kernel Tuner cache without tune_params", path);
-
     struct import_table table;
-    import_table_start(
-        &table, (int)(json_is_array(keys) ? json_array_size(keys) : json_object_size(params)),
-        arena);
-    const char *key;
-    json_t *value;
-    int p = 0;
-    if (json_is_array(keys)) {
-        for (; p < table.params; p++) {
-            table.names[p] = json_string_value(json_array_get(keys, (size_t)p));
-            if (!table.names[p])
-                STAX_RETURN(STAX_FORMAT, "%s: tune_params_keys holds something that is no name",
-                            path);
-        }
-    } else {
-        json_object_foreach((json_t *)params, key, value) table.names[p++] = key;
-    }
-    for (p = 0; p < table.params; p++) {
+    import_table_start(&table, (int)json_object_size(params), arena);
+    table.repeated = repeated;
+    STAX_TRY(read_names(path, root, params, &table));
+    for (int p = 0; p < table.params; p++) {
         const json_t *list = json_object_get(params, table.names[p]);
         for (size_t i = 0; i < json_array_size(list); i++) {
             struct value one;
@@ -139,13 +233,6 @@ enum stax_status import_cache(const char *path, const json_t *root, struct arena
                 import_table_value(&table, p, &one);
         }
     }
-    json_object_foreach(json_object_get(root, "cache"), key, value)
-    {
-        struct recording_row row = read_entry(
-            value, recording->objective[0] ? recording->objective : "time", params, arena);
-        if (!import_table_row(&table, value, &row)) {
-            STAX_RETURN(STAX_FORMAT, "%s: entry \"%s\" lacks one of the parameters", path, key);
-        }
-    }
+    STAX_TRY(read_entries(path, root, &table, recording));
     return import_table_finish(&table, path, recording);
 }

@@ -104,13 +104,52 @@ static char *closed(const char *text, size_t length, struct arena *arena, size_t
     return out;
 }
 
+/* Objects of depth 2 that have a key, as the text writes them. */
+static uint64_t written_entries(const char *text, size_t length)
+{
+    uint64_t count = 0;
+    size_t depth = 0;
+    bool quoted = false, named = false; /* named: the bracket of depth 1 is one of an object */
+    for (size_t at = 0; at < length; at++) {
+        char byte = text[at];
+        if (quoted) {
+            if (byte == '\\')
+                at++;
+            else
+                quoted = byte != '"';
+        } else if (byte == '"') {
+            quoted = true;
+        } else if (byte == '{' || byte == '[') {
+            if (depth == 1) named = byte == '{';
+            if (depth == 2 && named && byte == '{') count++;
+            depth++;
+        } else if (byte == '}' || byte == ']') {
+            depth--;
+        }
+    }
+    return count;
+}
+
+/* The same as the document holds them. */
+static uint64_t kept_entries(const json_t *root)
+{
+    uint64_t count = 0;
+    const char *key, *entry;
+    json_t *section, *value;
+    json_object_foreach((json_t *)root, key, section)
+    {
+        json_object_foreach(section, entry, value) count += json_is_object(value);
+    }
+    return count;
+}
+
 static void release(void *json)
 {
     json_decref(json);
 }
 
 enum stax_status import_parse(const char *path, struct arena *arena, const json_t **root,
-                              bool *cut_off)
+                              bool *cut_off, uint64_t *repeated)
 {
     enum {
         NEAR_END = 64
@@ -118,6 +157,7 @@ enum stax_status import_parse(const char *path, struct arena *arena, const json_
     struct arena *scratch = arena_create();
     char *text;
     size_t length;
+    *repeated = 0;
     json_error_t error = {0};
     json_t *json = NULL;
     enum stax_status status = import_read_file(path, scratch, &text, &length, cut_off);
@@ -131,12 +171,14 @@ enum stax_status import_parse(const char *path, struct arena *arena, const json_
                      (error.position >= 0 && (size_t)error.position + NEAR_END >= length);
         if (!json && early) {
             char *repaired = closed(text, length, scratch, &length);
-            if (repaired) json = json_loadb(repaired, length, 0, &error);
+            if (repaired) json = json_loadb(text = repaired, length, 0, &error);
             *cut_off = json != NULL;
         }
         if (!json)
             status = status_set(STAX_FORMAT, "%s:%d: this is no JSON: %s", path, error.line,
                                 error.text);
+        else if (json_is_object(json))
+            *repeated = written_entries(text, length) - kept_entries(json);
     }
     arena_destroy(scratch);
     STAX_TRY(status);

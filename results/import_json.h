@@ -7,10 +7,10 @@
 #include "results/import.h"
 
 /* Parses a file. One that ends early is closed behind its last complete entry of depth 2 (a
- * configuration in both recorded formats) and `*cut_off` is set. The document lives as long as the
- * arena. */
+ * configuration in both recorded formats) and `*cut_off` is set. `*repeated`: objects of depth 2
+ * that a later one of the same key replaced. The document lives as long as the arena. */
 enum stax_status import_parse(const char *path, struct arena *arena, const json_t **root,
-                              bool *cut_off);
+                              bool *cut_off, uint64_t *repeated);
 
 /* A scalar or list as a value; false for null and objects. Texts point into the document. */
 bool import_value(const json_t *json, struct arena *arena, struct value *value);
@@ -25,6 +25,20 @@ void import_own_failure(const char *outcome, const char *message, struct recordi
 void import_metric(const char *name, const json_t *number, struct recording_metric *metric,
                    int *count);
 
+/* Entries with the same fault: how many, and the name of the first. */
+struct import_oddity {
+    uint64_t count;
+    const char *first;
+};
+void import_odd(struct import_oddity *oddity, const char *entry);
+/* Adds "3 entries, the first entry "1,2": WHAT" to the warnings; nothing when there is none. */
+void import_warn(struct recording *recording, const struct import_oddity *oddity, const char *what,
+                 struct arena *arena);
+#define IMPORT_NO_TIME "the recorded time is not above zero, so it counts as failed"
+/* Refuses negative costs; makes a valid row whose times are not all above zero a failed one. */
+enum stax_status import_check_row(const char *path, const char *entry, struct recording_row *row,
+                                  struct import_oddity *no_time, struct arena *arena);
+
 /* Recorded configurations before the space is known: a vector of values each, and what was
  * measured. */
 struct import_table {
@@ -33,8 +47,8 @@ struct import_table {
     const char **names;
     struct value **values; /* by parameter: declared values first, then others met in rows */
     int *value_count, *value_capacity;
-    uint64_t rows, capacity;
-    int *index; /* rows x params, into `values` */
+    uint64_t rows, capacity, repeated; /* repeated: rows that the JSON reader has replaced */
+    int *index;                        /* rows x params, into `values` */
     struct recording_row *row;
 };
 
@@ -59,8 +73,8 @@ struct batch;
 enum stax_status recording_from_run(const struct batch *batch, struct arena *scratch,
                                     struct arena *arena, struct recording *recording);
 
-enum stax_status import_cache(const char *path, const json_t *root, struct arena *arena,
-                              struct recording *recording);
+enum stax_status import_cache(const char *path, const json_t *root, uint64_t repeated,
+                              struct arena *arena, struct recording *recording);
 enum stax_status import_t4(const char *path, const json_t *root, struct arena *arena,
                            struct recording *recording);
 

@@ -3,16 +3,35 @@
  * samples. */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "results/import_json.h"
 
-/* ns of the document's time unit; its writers spell milliseconds in two ways, and leave it out. */
-static double unit_ns(const json_t *root)
+/* ns of the document's time unit. Absent it is milliseconds, which the writers that leave it out
+ * mean; "miliseconds" is what published files say. */
+static enum stax_status unit_ns(const char *path, const json_t *root, double *ns)
 {
-    const char *unit = import_string(json_object_get(root, "metadata"), "timeunit");
-    if (strstr(unit, "micro")) return 1e3;
-    if (strstr(unit, "nano")) return 1;
-    return strcmp(unit, "seconds") == 0 || strcmp(unit, "s") == 0 ? 1e9 : 1e6;
+    static const struct {
+        const char *name[5];
+        double ns;
+    } units[] = {{{"milliseconds", "millisecond", "ms", "miliseconds", "milisecond"}, 1e6},
+                 {{"seconds", "second", "s"}, 1e9},
+                 {{"microseconds", "microsecond", "us"}, 1e3},
+                 {{"nanoseconds", "nanosecond", "ns"}, 1}};
+    const json_t *unit = json_object_get(json_object_get(root, "metadata"), "timeunit");
+    *ns = units[0].ns;
+    if (!unit) return STAX_OK;
+    const char *text = json_is_string(unit) ? json_string_value(unit) : "";
+    for (size_t u = 0; u < STAX_COUNT(units); u++) {
+        for (size_t n = 0; n < STAX_COUNT(units[u].name) && units[u].name[n]; n++) {
+            *ns = units[u].ns;
+            if (strcasecmp(text, units[u].name[n]) == 0) return STAX_OK;
+        }
+    }
+    STAX_RETURN(STAX_FORMAT,
+                "%s: metadata.timeunit \"%s\" is no unit: write seconds, milliseconds, "
+                "microseconds or nanoseconds (s, ms, us, ns)",
+                path, text);
 }
 
 static double seconds(const json_t *times, const char *key, const char *other, double unit)
@@ -62,15 +81,20 @@ static struct recording_row read_result(const json_t *result, double unit, struc
     const json_t *times = json_object_get(result, "times"),
                  *runs = json_object_get(times, "runtimes");
     double *samples = ARENA_ARRAY(arena, double, json_array_size(runs)), sum = 0;
+    double spent = 0; /* by times that can be ones */
     for (size_t i = 0; i < json_array_size(runs); i++) {
-        samples[row.samples] = json_number_value(json_array_get(runs, i)) * unit;
-        sum += samples[row.samples++];
+        const json_t *run = json_array_get(runs, i);
+        if (!json_is_number(run)) continue;
+        double sample = json_number_value(run) * unit;
+        samples[row.samples++] = sample;
+        sum += sample;
+        spent += fmax(sample, 0);
     }
     row.sample_ns = samples;
     row.compile_s = seconds(times, "compilation", "compilation_time", unit);
     row.verify_s = seconds(times, "validation", NULL, unit);
     row.benchmark_s = seconds(times, "benchmark", NULL, unit);
-    if (!json_object_get(times, "benchmark")) row.benchmark_s = sum / 1e9;
+    if (!json_object_get(times, "benchmark")) row.benchmark_s = spent / 1e9;
     row.framework_s = seconds(times, "framework", NULL, unit);
     row.strategy_s = seconds(times, "search_algorithm", NULL, unit);
     row.overhead_s = row.framework_s + row.strategy_s;
@@ -109,14 +133,21 @@ enum stax_status import_t4(const char *path, const json_t *root, struct arena *a
     json_t *value;
     int p = 0;
     json_object_foreach(first, key, value) table.names[p++] = key;
-    double unit = unit_ns(root);
+    double unit;
+    STAX_TRY(unit_ns(path, root, &unit));
+    struct import_oddity no_time = {0};
     for (size_t i = 0; i < json_array_size(results); i++) {
         const json_t *result = json_array_get(results, i);
+        const json_t *configuration = json_object_get(result, "configuration");
         struct recording_row row = read_result(result, unit, arena);
-        if (!import_table_row(&table, json_object_get(result, "configuration"), &row)) {
-            STAX_RETURN(STAX_FORMAT, "%s: result %zu lacks one of the parameters of the first",
-                        path, i + 1);
-        }
+        const char *entry = arena_printf(arena, "result %zu", i + 1);
+        STAX_TRY(import_check_row(path, entry, &row, &no_time, arena));
+        if (!import_table_row(&table, configuration, &row))
+            STAX_RETURN(STAX_FORMAT, "%s: %s lacks one of the parameters of the first", path,
+                        entry);
+        if (json_object_size(configuration) != (size_t)table.params)
+            STAX_RETURN(STAX_FORMAT, "%s: %s has a parameter that the first lacks", path, entry);
     }
+    import_warn(recording, &no_time, IMPORT_NO_TIME, arena);
     return import_table_finish(&table, path, recording);
 }

@@ -1,7 +1,56 @@
-/* Recorded rows into a space and its ranks; see import_json.h. */
+/* Recorded rows, checked, into a space and its ranks; see import_json.h. */
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "results/import_json.h"
+
+void import_odd(struct import_oddity *oddity, const char *entry)
+{
+    if (oddity->count++ == 0) oddity->first = entry;
+}
+
+void import_warn(struct recording *recording, const struct import_oddity *oddity, const char *what,
+                 struct arena *arena)
+{
+    if (oddity->count == 0) return;
+    int n = recording->warnings++;
+    recording->warning = arena_grow(arena, recording->warning, (size_t)n, (size_t)n + 1,
+                                    sizeof *recording->warning);
+    recording->warning[n] = oddity->count == 1
+                                ? arena_printf(arena, "%s: %s", oddity->first, what)
+                                : arena_printf(arena, "%" PRIu64 " entries, the first %s: %s",
+                                               oddity->count, oddity->first, what);
+}
+
+enum stax_status import_check_row(const char *path, const char *entry, struct recording_row *row,
+                                  struct import_oddity *no_time, struct arena *arena)
+{
+    const struct {
+        const char *name;
+        double s;
+    } costs[] = {{"compile", row->compile_s},
+                 {"verification", row->verify_s},
+                 {"benchmark", row->benchmark_s},
+                 {"framework", row->framework_s},
+                 {"strategy", row->strategy_s}};
+    for (size_t i = 0; i < STAX_COUNT(costs); i++)
+        if (costs[i].s < 0)
+            STAX_RETURN(STAX_FORMAT,
+                        "%s: the %s time of %s is negative, %g s: correct or remove it", path,
+                        costs[i].name, entry, costs[i].s);
+    if (row->outcome != OUTCOME_OK) return STAX_OK;
+    double least = row->time_ns;
+    for (int i = 0; i < row->samples; i++) least = fmin(least, row->sample_ns[i]);
+    if (least > 0) return STAX_OK;
+    import_odd(no_time, entry);
+    row->outcome = OUTCOME_FAULT;
+    row->message = arena_printf(arena, "the recorded time, %.17g ms, is not above zero",
+                                least / 1e6);
+    row->time_ns = INFINITY;
+    row->samples = 0;
+    return STAX_OK;
+}
 
 void import_table_start(struct import_table *table, int params, struct arena *arena)
 {
@@ -68,6 +117,16 @@ static void reorder(struct import_table *table, const struct space *space)
     }
 }
 
+static void warn_of_repeats(const struct import_table *table, struct recording *recording)
+{
+    uint64_t more = table->rows - recording->rows + table->repeated;
+    const struct import_oddity oddity = {more ? 1 : 0,
+                                         arena_printf(table->arena, "%" PRIu64 " %s dropped", more,
+                                                      more == 1 ? "entry was" : "entries were")};
+    import_warn(recording, &oddity, "a later one of the same configuration replaces an earlier one",
+                table->arena);
+}
+
 enum stax_status import_table_finish(struct import_table *table, const char *path,
                                      struct recording *recording)
 {
@@ -84,6 +143,7 @@ enum stax_status import_table_finish(struct import_table *table, const char *pat
     STAX_TRY(space_finish(space));
     recording->space = space;
     recording->rows = space_count(space);
+    warn_of_repeats(table, recording);
     recording->row = ARENA_ARRAY(table->arena, struct recording_row, recording->rows);
     for (uint64_t r = 0; r < table->rows;
          r++) { /* a later row of the same configuration replaces the earlier */
@@ -99,10 +159,11 @@ enum stax_status import_recording(const char *path, struct arena *arena, struct 
     struct recording *recording = ARENA_NEW(arena, struct recording);
     recording->device = recording->kernel = recording->problem = recording->objective = "";
     const json_t *root;
-    STAX_TRY(import_parse(path, arena, &root, &recording->cut_off));
+    uint64_t repeated;
+    STAX_TRY(import_parse(path, arena, &root, &recording->cut_off, &repeated));
     enum stax_status status;
     if (json_is_object(json_object_get(root, "cache"))) {
-        status = import_cache(path, root, arena, recording);
+        status = import_cache(path, root, repeated, arena, recording);
     } else if (json_is_array(json_object_get(root, "results"))) {
         status = import_t4(path, root, arena, recording);
     } else {
