@@ -196,6 +196,16 @@ static enum stax_status run_simulation(stax_tuner *tuner, struct arena *arena)
     return STAX_OK;
 }
 
+/* An option of other commands would change nothing here: refused, not ignored. */
+static enum stax_status check_options(const stax_tuner *tuner)
+{
+    const char *name, *argument, *fallback, *commands, *help;
+    for (int i = 0; stax_option_row(i, &name, &argument, &fallback, &commands, &help); i++)
+        if (option_given(tuner, (enum option)i) && !strstr(commands, "simulate"))
+            STAX_RETURN(STAX_USAGE, "--%s is an option of %s, not of simulate", name, commands);
+    return STAX_OK;
+}
+
 enum stax_status command_simulate(stax_tuner *tuner, int count, const char *const *arguments,
                                   int *exit_code)
 {
@@ -205,6 +215,7 @@ enum stax_status command_simulate(stax_tuner *tuner, int count, const char *cons
     if (!option_given(tuner, OPTION_SPACE))
         STAX_RETURN(STAX_USAGE, "name a recorded space: --space FILE (a .h5 of ours, a Kernel "
                                 "Tuner cache or T4; T1 with --count)");
+    STAX_TRY(check_options(tuner));
     struct arena *arena = arena_create();
     enum stax_status status = option_given(tuner, OPTION_ONLY_COUNT) ? count_spaces(tuner, arena)
                                                                      : run_simulation(tuner, arena);
