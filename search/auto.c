@@ -167,7 +167,7 @@ static void advance(struct search *search)
     } else if (search->memo.best < 0) {
         draw_some(search, initial); /* nothing ran yet */
     } else {
-        state->settled = state->gain.measured >= STOP_LEAST &&
+        state->settled = state->stop_within > 0 && state->gain.measured >= STOP_LEAST &&
                          expect(search).upper < state->stop_within;
         state->stopped = state->settled && ranker_unpolished(state->ranker) == 0;
         if (!state->stopped) propose(search);
