@@ -11,48 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/import.h"
-#include "results/results.h"
 #include "search/search.h"
-#include "tuner/simulate.h"
-
-static struct recorded load_ours(const char *kernel, struct arena *arena)
-{
-    const char *folder = getenv("STAX_SOURCE_DIR");
-    char *path = arena_printf(arena, "%s/tests/data/h200_%s.h5", folder ? folder : ".", kernel);
-    struct replay *replay;
-    assert_int_equal(replay_open(path, arena, &replay), STAX_OK);
-    const struct space *space = replay_space(replay);
-    uint64_t count = space_count(space);
-    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, count);
-    for (uint64_t i = 0; i < count; i++) {
-        struct hash128 hash = space_config_hash(space, i);
-        struct trial trial;
-        assert_int_equal(replay_trial(replay, &hash, FIDELITY_AUTO, 0, arena, &trial), STAX_OK);
-        config[i] = (struct recorded_config){trial.outcome,         trial_time_ns(&trial),
-                                             trial.compile.seconds, trial.measure_s,
-                                             trial.samples,         trial.span_ns};
-    }
-    return (struct recorded){kernel, space, config};
-}
-
-/* medians: judge by the median of the recorded samples instead of their mean. */
-static struct recorded load_published(const char *name, bool medians, struct arena *arena)
-{
-    char *path = arena_printf(arena, "%s/%s.json.gz", getenv("STAX_SPACES_DIR"), name);
-    struct recording *recording;
-    assert_int_equal(import_recording(path, arena, &recording), STAX_OK);
-    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, recording->rows);
-    for (uint64_t i = 0; i < recording->rows; i++) {
-        const struct recording_row *row = &recording->row[i];
-        double time = row->time_ns;
-        if (medians && row->samples) time = stats_median(row->sample_ns, row->samples);
-        config[i] = (struct recorded_config){
-            row->outcome,     time,         row->compile_s + row->verify_s + row->overhead_s,
-            row->benchmark_s, row->samples, row->sample_ns};
-    }
-    return (struct recorded){name, recording->space, config};
-}
+#include "tests/support/recorded.h"
 
 static const struct {
     const char *name;
@@ -97,7 +57,7 @@ static void test_auto_on_our_kernels(void **state)
     static const char *const kernel[] = {"red_fused", "softmax", "per_fused", "layer_norm"};
     for (size_t k = 0; k < STAX_COUNT(kernel); k++) {
         struct arena *arena = arena_create();
-        struct recorded recorded = load_ours(kernel[k], arena);
+        struct recorded recorded = recorded_ours(kernel[k], arena);
         struct simulate_options options = options_of(40);
         struct simulate_report report;
         uint64_t tenth = space_count(recorded.space) / 10;
@@ -117,7 +77,7 @@ static void test_published_budgets_and_auto(void **state)
     double mean = 0;
     for (size_t k = 0; k < STAX_COUNT(published); k++) {
         struct arena *arena = arena_create();
-        struct recorded recorded = load_published(published[k].name, false, arena);
+        struct recorded recorded = recorded_published(published[k].name, false, arena);
         struct simulate_options options = options_of(12);
         struct simulate_report report;
         struct simulate_result result = play(&recorded, &options, "auto", NULL, arena, &report);
@@ -149,7 +109,7 @@ static void noise(const char *strategy, int repeats)
 {
     for (size_t k = 0; k < STAX_COUNT(published); k++) {
         struct arena *arena = arena_create();
-        struct recorded recorded = load_published(published[k].name, true, arena);
+        struct recorded recorded = recorded_published(published[k].name, true, arena);
         struct simulate_options options = options_of(repeats);
         struct simulate_report report;
         options.budget_s = 1e12;
@@ -221,7 +181,7 @@ static void test_certificate(void **state)
 {
     enum { RUNS = 10000 };
     struct arena *arena = arena_create();
-    struct recorded recorded = load_ours("red_fused", arena);
+    struct recorded recorded = recorded_ours("red_fused", arena);
     uint64_t count = space_count(recorded.space), good = 0;
     double *sorted = ARENA_ARRAY(arena, double, count);
     for (uint64_t i = 0; i < count; i++) sorted[i] = recorded.config[i].time_ns;

@@ -9,44 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "results/import.h"
-#include "results/results.h"
-#include "tuner/simulate.h"
-
-static struct recorded load_ours(const char *kernel, struct arena *arena)
-{
-    const char *folder = getenv("STAX_SOURCE_DIR");
-    char *path = arena_printf(arena, "%s/tests/data/h200_%s.h5", folder ? folder : ".", kernel);
-    struct replay *replay;
-    assert_int_equal(replay_open(path, arena, &replay), STAX_OK);
-    const struct space *space = replay_space(replay);
-    uint64_t count = space_count(space);
-    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, count);
-    for (uint64_t i = 0; i < count; i++) {
-        struct hash128 hash = space_config_hash(space, i);
-        struct trial trial;
-        assert_int_equal(replay_trial(replay, &hash, FIDELITY_AUTO, 0, arena, &trial), STAX_OK);
-        config[i] = (struct recorded_config){trial.outcome,         trial_time_ns(&trial),
-                                             trial.compile.seconds, trial.measure_s,
-                                             trial.samples,         trial.span_ns};
-    }
-    return (struct recorded){kernel, space, config};
-}
-
-static struct recorded load_published(const char *name, struct arena *arena)
-{
-    char *path = arena_printf(arena, "%s/%s.json.gz", getenv("STAX_SPACES_DIR"), name);
-    struct recording *recording;
-    assert_int_equal(import_recording(path, arena, &recording), STAX_OK);
-    struct recorded_config *config = ARENA_ARRAY(arena, struct recorded_config, recording->rows);
-    for (uint64_t i = 0; i < recording->rows; i++) {
-        const struct recording_row *row = &recording->row[i];
-        config[i] = (struct recorded_config){
-            row->outcome,     row->time_ns, row->compile_s + row->verify_s + row->overhead_s,
-            row->benchmark_s, row->samples, row->sample_ns};
-    }
-    return (struct recorded){name, recording->space, config};
-}
+#include "tests/support/recorded.h"
 
 struct ending {
     double inside, evals; /* share of runs within the share of the optimum; mean */
@@ -83,7 +46,7 @@ static void test_on_our_kernels(void **state)
     static const char *const kernel[] = {"red_fused", "softmax", "per_fused", "layer_norm"};
     for (size_t k = 0; k < STAX_COUNT(kernel); k++) {
         struct arena *arena = arena_create();
-        struct recorded recorded = load_ours(kernel[k], arena);
+        struct recorded recorded = recorded_ours(kernel[k], arena);
         double size = (double)space_count(recorded.space);
         struct ending one = stopped_runs(&recorded, 60, 0.01, arena);
         struct ending five = stopped_runs(&recorded, 60, 0.05, arena);
@@ -109,7 +72,7 @@ static void test_on_published_spaces(void **state)
     }
     for (size_t k = 0; k < STAX_COUNT(space); k++) {
         struct arena *arena = arena_create();
-        struct recorded recorded = load_published(space[k].name, arena);
+        struct recorded recorded = recorded_published(space[k].name, false, arena);
         double size = (double)space_count(recorded.space);
         struct ending one = stopped_runs(&recorded, 12, 0.01, arena);
         struct ending five = stopped_runs(&recorded, 12, 0.05, arena);
