@@ -70,28 +70,34 @@ static char *without_nan(const char *text, size_t length, struct arena *arena, s
     return out;
 }
 
+/* The next bracket outside of quotes, with *at behind it; 0 at the end. */
+static char next_bracket(const char *text, size_t length, size_t *at)
+{
+    for (bool quoted = false; *at < length;) {
+        char byte = text[(*at)++];
+        if (quoted && byte == '\\')
+            (*at)++;
+        else if (byte == '"')
+            quoted = !quoted;
+        else if (!quoted && (byte == '{' || byte == '[' || byte == '}' || byte == ']'))
+            return byte;
+    }
+    return 0;
+}
+
 /* Cuts behind the last entry that is complete at depth 2 and closes the two brackets round it.
  * NULL: there is none. */
 static char *closed(const char *text, size_t length, struct arena *arena, size_t *out_length)
 {
     enum { ENTRY = 2 };
     char open[ENTRY] = {0}, keep[ENTRY] = {0};
-    size_t depth = 0, cut = 0;
-    bool quoted = false;
-    for (size_t at = 0; at < length; at++) {
-        char byte = text[at];
-        if (quoted) {
-            if (byte == '\\')
-                at++;
-            else
-                quoted = byte != '"';
-        } else if (byte == '"') {
-            quoted = true;
-        } else if (byte == '{' || byte == '[') {
+    size_t depth = 0, cut = 0, at = 0;
+    for (char byte; (byte = next_bracket(text, length, &at));) {
+        if (byte == '{' || byte == '[') {
             if (depth < ENTRY) open[depth] = byte == '{' ? '}' : ']';
             depth++;
-        } else if ((byte == '}' || byte == ']') && depth > 0 && --depth == ENTRY) {
-            cut = at + 1;
+        } else if (depth > 0 && --depth == ENTRY) {
+            cut = at;
             memcpy(keep, open, ENTRY);
         }
     }
@@ -108,22 +114,14 @@ static char *closed(const char *text, size_t length, struct arena *arena, size_t
 static uint64_t written_entries(const char *text, size_t length)
 {
     uint64_t count = 0;
-    size_t depth = 0;
-    bool quoted = false, named = false; /* named: the bracket of depth 1 is one of an object */
-    for (size_t at = 0; at < length; at++) {
-        char byte = text[at];
-        if (quoted) {
-            if (byte == '\\')
-                at++;
-            else
-                quoted = byte != '"';
-        } else if (byte == '"') {
-            quoted = true;
-        } else if (byte == '{' || byte == '[') {
+    size_t depth = 0, at = 0;
+    bool named = false; /* the bracket of depth 1 is one of an object */
+    for (char byte; (byte = next_bracket(text, length, &at));) {
+        if (byte == '{' || byte == '[') {
             if (depth == 1) named = byte == '{';
             if (depth == 2 && named && byte == '{') count++;
             depth++;
-        } else if (byte == '}' || byte == ']') {
+        } else if (depth > 0) {
             depth--;
         }
     }
