@@ -166,6 +166,19 @@ static void show_output(void)
     if (system(command) != 0) print_message("no output\n");
 }
 
+/* Waits for one: on a busy machine a session takes its time to start them. 0: it ended first. */
+static pid_t await_worker(pid_t session, struct rng *rng)
+{
+    siginfo_t ended = {0};
+    while (waitid(P_PID, (id_t)session, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           !ended.si_pid) {
+        pid_t worker = find_worker(session, rng);
+        if (worker) return worker;
+        sleep_ms(5);
+    }
+    return 0;
+}
+
 static void test_worker_killed(void **state)
 {
     (void)state;
@@ -174,8 +187,8 @@ static void test_worker_killed(void **state)
         pid_t pid = start("random", "--fresh");
         int killed = 0;
         for (int i = 0; i < 5; i++) {
-            sleep_ms(50 + (unsigned)rng_below(&rng, 300));
-            pid_t worker = find_worker(pid, &rng);
+            if (i > 0) sleep_ms(50 + (unsigned)rng_below(&rng, 300));
+            pid_t worker = await_worker(pid, &rng);
             if (worker && kill(worker, SIGKILL) == 0) killed++;
         }
         assert_true(killed > 0);
