@@ -407,6 +407,25 @@ static void test_auto_stops_when_told_to(void **state)
 }
 
 /* The end of a known budget goes to the steps around the best, so the answer is a local optimum. */
+/* Without candidates auto starts near the middle of both lists; asked to, anywhere. */
+static void test_auto_starts_in_the_middle(void **state)
+{
+    static struct run run;
+    struct space *space = wide_space();
+    const char *const anywhere = "start=random";
+    double far = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        int values[2];
+        play(space, "auto", 0, NULL, &(struct search_problem){.seed = seed}, 5, &run);
+        space_unrank(space, run.ask[0].config, values);
+        for (int i = 0; i < 2; i++) assert_true(values[i] >= 12 && values[i] <= 17);
+        play(space, "auto", 1, &anywhere, &(struct search_problem){.seed = seed}, 5, &run);
+        space_unrank(space, run.ask[0].config, values);
+        far = fmax(far, abs(values[0] - 15));
+    }
+    assert_true(far > 8);
+}
+
 static void test_auto_polishes(void **state)
 {
     static struct run run;
@@ -456,6 +475,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_baselines_go_down, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_annealing_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auto_stops_when_told_to, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_auto_starts_in_the_middle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auto_polishes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_huge_spaces, set_up, tear_down),
     };
