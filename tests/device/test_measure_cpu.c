@@ -190,7 +190,7 @@ static void test_hang(void **state)
     trial = outcome_of(BODY(GOOD), false, 1);
     assert_int_equal(trial.outcome, OUTCOME_OK);
     /* Not a hang, but too slow for so many samples: said without waiting for them. */
-    trial = outcome_of(BODY(GOOD "double s = x[0]; for (volatile int i = 0; i < 20000000; i++) s "
+    trial = outcome_of(BODY(GOOD "double s = x[0]; for (volatile int i = 0; i < 60000000; i++) s "
                                  "+= i; if (s == 7) y[0] = 1;"),
                        false, 81);
     says(&trial, OUTCOME_TIMEOUT, "81 samples would pass the time limit");
