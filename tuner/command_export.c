@@ -49,6 +49,7 @@ static enum stax_status export_file(const char *path, int format, struct arena *
     if (!formats[format].write)
         STAX_RETURN(STAX_USAGE, "CSV is made from a database: stax-tune results import %s first",
                     path);
+    warn_of_recording(path, recording);
     *text = formats[format].write(recording, arena);
     return STAX_OK;
 }

@@ -209,9 +209,7 @@ static void say_imported(stax_tuner *tuner, const char *file, const struct db_im
         imported->present ? "there already" : "added", (unsigned long long)imported->run,
         (unsigned long long)recording->rows, (unsigned long long)ran, recording->format,
         recording->device[0] ? ", " : "", recording->device);
-    if (recording->cut_off)
-        say(tuner, 2,
-            "warning: %s ends early: the configurations that were complete are in the run\n", file);
+    warn_of_recording(file, recording);
 }
 
 static enum stax_status import_files(stax_tuner *tuner, int count, const char *const *files,

@@ -42,10 +42,7 @@ static enum stax_status take_space(const char *path, struct arena *arena, struct
     *out = (struct recorded){.name = path, .space = space};
     warn_of_space(path, space);
     if (replay_recording(replay)) {
-        if (replay_recording(replay)->cut_off)
-            log_write(LOG_WARNING,
-                      "%s ends early: only the configurations that were complete are replayed",
-                      path);
+        warn_of_recording(path, replay_recording(replay));
         out->config = take_recording(replay_recording(replay), arena);
         return STAX_OK;
     }

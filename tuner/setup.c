@@ -77,15 +77,22 @@ static enum stax_status setup_recorded(stax_tuner *tuner, struct arena *arena, s
     return STAX_OK;
 }
 
+void warn_of_recording(const char *path, const struct recording *recording)
+{
+    if (!recording) return;
+    if (recording->cut_off)
+        log_write(LOG_WARNING, "%s ends early: only the configurations that were complete are read",
+                  path);
+    for (int i = 0; i < recording->warnings; i++)
+        log_write(LOG_WARNING, "%s: %s", path, recording->warning[i]);
+}
+
 /* A replay measures nothing: its space is what was recorded, its device that of the recording. */
 static enum stax_status open_replay(struct setup *setup, const char *path,
                                     struct measure_options *options)
 {
     STAX_TRY(replay_open(path, setup->arena, &setup->replay));
-    const struct recording *recording = replay_recording(setup->replay);
-    if (recording && recording->cut_off)
-        log_write(LOG_WARNING,
-                  "%s ends early: only the configurations that were complete are replayed", path);
+    warn_of_recording(path, replay_recording(setup->replay));
     options->lookup = replay_lookup;
     options->recorded = replay_device(setup->replay);
     options->data = setup->replay;

@@ -95,6 +95,8 @@ enum stax_status setup_job(const struct setup *setup, uint64_t config, struct ar
 /* Fresh worker processes on the same device; what was queued is gone. */
 enum stax_status setup_reopen(stax_tuner *tuner, struct setup *setup);
 void setup_close(struct setup *setup);
+/* Says what a reader of another tuner's file should know; NULL: nothing. */
+void warn_of_recording(const char *path, const struct recording *recording);
 
 /* ---- command_results.c ---- */
 /* --run, else the latest. STAX_NOTFOUND. */
