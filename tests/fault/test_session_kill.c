@@ -79,7 +79,22 @@ static char *read_trials(size_t *lines)
     return text;
 }
 
-/* A random worker of the session, by its parent's number in /proc. */
+/* A probe tells what the device is before anything runs: killing it is another test's matter. */
+static bool is_probe(pid_t pid)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (!file) return true;
+    size_t length = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[length] = '\0';
+    for (size_t i = 0; i < length; i++)
+        if (!line[i]) line[i] = ' ';
+    return !strstr(line, "--role=compile") && !strstr(line, "--role=measure");
+}
+
+/* A random compile or measure worker of the session, by its parent's number in /proc. */
 static pid_t find_worker(pid_t session, struct rng *rng)
 {
     pid_t found[64];
@@ -95,7 +110,7 @@ static pid_t find_worker(pid_t session, struct rng *rng)
         FILE *file = fopen(path, "r");
         if (!file) continue;
         if (fscanf(file, "%*d (%63[^)]) %*c %d", name, &parent) == 2 && parent == session &&
-            strncmp(name, "stax-worker", 11) == 0)
+            strncmp(name, "stax-worker", 11) == 0 && !is_probe(pid))
             found[count++] = pid;
         fclose(file);
     }
